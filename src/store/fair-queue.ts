@@ -14,10 +14,6 @@ export class FairQueue<Item extends { readonly client: string }> {
     return this.#size
   }
 
-  *[Symbol.iterator](): Iterator<Item> {
-    for (const items of this.#clients.values()) yield* items
-  }
-
   /** @returns what a full queue has to drop: the last item of the client with the most, so that no other loses one. */
   add(item: Item): Item | undefined {
     const items = this.#clients.get(item.client)

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import type { NewBook } from '../../src/catalogue/book.ts'
 import { type ImportedBook, StoreNotEmpty } from '../../src/catalogue/store.ts'
 import { hostileBooks } from '../files/hostile-books.ts'
-import { listAll, plain } from './pages.ts'
-import { type TestStore, useStore } from './use-store.ts'
+import { inGroups, listAll, plain } from './pages.ts'
+import { type TestData, useStore } from './use-store.ts'
 
 const BOOK: NewBook = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
@@ -16,25 +16,21 @@ const MANY = 2500
 const MANY_TO_INDEX = 6000
 
 /** Imports: all or nothing, in order, and beside other writes. */
-export function importContract(open: () => Promise<TestStore>): void {
-  const opened = useStore(open)
-
-  async function* groups(books: readonly ImportedBook[], size = 1000): AsyncGenerator<ImportedBook[]> {
-    for (let i = 0; i < books.length; i += size) yield books.slice(i, i + size)
-  }
+export function importContract(prepare: () => Promise<TestData>): void {
+  const opened = useStore(prepare)
 
   const fields = async () =>
     (await listAll(opened.store)).map(({ title, author, year }) => ({ title, author, year }))
 
   it('stores all books under rising ids, in their order; also none, and none in a dry run', async () => {
     for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }])
-      assert.deepEqual(await opened.store.import(groups([]), options), { added: 0, skipped: 0 })
+      assert.deepEqual(await opened.store.import(inGroups([]), options), { added: 0, skipped: 0 })
     const first = await opened.store.create(BOOK)
     const books = Array.from({ length: MANY }, (_, i) => ({ ...BOOK, title: `T ${i % 7}`, year: i }))
     const counts = { added: MANY, skipped: 0 }
-    assert.deepEqual(await opened.store.import(groups(books), { dryRun: true }), counts)
+    assert.deepEqual(await opened.store.import(inGroups(books), { dryRun: true }), counts)
     assert.deepEqual(await fields(), [BOOK])
-    assert.deepEqual(await opened.store.import(groups(books)), counts)
+    assert.deepEqual(await opened.store.import(inGroups(books)), counts)
     assert.deepEqual(await fields(), [BOOK, ...books])
     const ids = (await listAll(opened.store)).map(({ id }) => id)
     assert.equal(ids[0], first.id)
@@ -45,12 +41,12 @@ export function importContract(open: () => Promise<TestStore>): void {
   it('stores any text as it is', async () => {
     const property = fc.asyncProperty(hostileBooks, async (books) => {
       await Promise.all((await listAll(opened.store)).map(({ id }) => opened.store.delete(id)))
-      await opened.store.import(groups(books))
+      await opened.store.import(inGroups(books))
       assert.deepEqual(await fields(), books)
     })
     await fc.assert(property, { numRuns: 10 })
     const long = { title: '\\\'"\n'.repeat(200_000), author: '🂡', year: Number.MIN_SAFE_INTEGER }
-    await opened.store.import(groups([long]))
+    await opened.store.import(inGroups([long]))
     assert.deepEqual((await fields()).at(-1), long)
   })
 
@@ -63,8 +59,8 @@ export function importContract(open: () => Promise<TestStore>): void {
     await opened.store.create(BOOK)
     assert.equal(await count(), 1)
     const during: number[] = []
-    async function* searched(): AsyncGenerator<NewBook[]> {
-      for await (const books of groups(Array.from({ length: MANY_TO_INDEX }, () => BOOK))) {
+    async function* searched(): AsyncGenerator<readonly ImportedBook[]> {
+      for await (const books of inGroups(Array.from({ length: MANY_TO_INDEX }, () => BOOK))) {
         yield books
         during.push(await count())
       }
@@ -106,7 +102,7 @@ export function importContract(open: () => Promise<TestStore>): void {
     }
     await assert.rejects(opened.store.import(failing()), error)
     assert.deepEqual(await fields(), [])
-    assert.deepEqual(await opened.store.import(groups([BOOK])), { added: 1, skipped: 0 })
+    assert.deepEqual(await opened.store.import(inGroups([BOOK])), { added: 1, skipped: 0 })
     await opened.store.create(BOOK)
     assert.equal((await fields()).length, 2)
   })
@@ -119,7 +115,7 @@ export function importContract(open: () => Promise<TestStore>): void {
       { title: 'x'.repeat(100_000), author: '', year: 0 },
       { title: 'x'.repeat(100_000), author: 'A', year: 0 },
     ]
-    await opened.store.import(groups(there))
+    await opened.store.import(inGroups(there))
     const others = [
       { ...BOOK, title: 'dune' },
       { ...BOOK, author: 'Frank Herbert ' },
@@ -131,12 +127,12 @@ export function importContract(open: () => Promise<TestStore>): void {
       { title: 'x'.repeat(100_000), author: 'A', year: 1 },
     ]
     const both = others.flatMap((book, i) => [book, there[i] ?? BOOK])
-    const dryRun = await opened.store.import(groups(both, 3), { skipExisting: true, dryRun: true })
+    const dryRun = await opened.store.import(inGroups(both, 3), { skipExisting: true, dryRun: true })
     assert.deepEqual(dryRun, { added: 8, skipped: 8 })
     assert.deepEqual(await fields(), there)
-    assert.deepEqual(await opened.store.import(groups(both, 3), { skipExisting: true }), dryRun)
+    assert.deepEqual(await opened.store.import(inGroups(both, 3), { skipExisting: true }), dryRun)
     assert.deepEqual(await fields(), [...there, ...others])
-    const again = await opened.store.import(groups(both, 3), { skipExisting: true })
+    const again = await opened.store.import(inGroups(both, 3), { skipExisting: true })
     assert.deepEqual(again, { added: 0, skipped: 16 })
     assert.equal((await fields()).length, there.length + others.length)
   })
@@ -164,7 +160,7 @@ export function importContract(open: () => Promise<TestStore>): void {
       await assert.rejects(importing, reason)
       await closed.promise
       assert.deepEqual(await fields(), [])
-      assert.deepEqual(await opened.store.import(groups([BOOK])), { added: 1, skipped: 0 })
+      assert.deepEqual(await opened.store.import(inGroups([BOOK])), { added: 1, skipped: 0 })
     })
   }
 
@@ -172,12 +168,15 @@ export function importContract(open: () => Promise<TestStore>): void {
     const gone = [await opened.store.create(BOOK), await opened.store.create(BOOK)]
     for (const { id } of gone) await opened.store.delete(id)
     const [low] = gone
-    await opened.store.import(groups([low ?? BOOK]), { keepIds: true })
+    await opened.store.import(inGroups([low ?? BOOK]), { keepIds: true })
     const next = await opened.store.create(BOOK)
     assert.ok(next.id > Number(gone[1]?.id))
     for (const { id } of await listAll(opened.store)) await opened.store.delete(id)
     const books = [3, 4, 1_000_000, 2 ** 40].map((id) => ({ id, ...BOOK, year: id }))
-    assert.deepEqual(await opened.store.import(groups(books, 2), { keepIds: true }), { added: 4, skipped: 0 })
+    assert.deepEqual(await opened.store.import(inGroups(books, 2), { keepIds: true }), {
+      added: 4,
+      skipped: 0,
+    })
     assert.deepEqual(plain(await listAll(opened.store)), books)
     const last = await opened.store.create(BOOK)
     assert.ok(last.id > 2 ** 40)
@@ -191,7 +190,7 @@ export function importContract(open: () => Promise<TestStore>): void {
       yield [{ id: 77, ...BOOK, year: 77 }]
       await opened.store.create(BOOK)
     }
-    for (const books of [interrupted(), groups([{ id: 77, ...BOOK, year: 77 }])]) {
+    for (const books of [interrupted(), inGroups([{ id: 77, ...BOOK, year: 77 }])]) {
       await assert.rejects(opened.store.import(books, { keepIds: true }), StoreNotEmpty)
       assert.deepEqual(await fields(), [BOOK])
     }

@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { ALL_BOOKS } from '../../src/catalogue/query.ts'
 import type { Page } from '../../src/catalogue/store.ts'
 import { hostileBooks } from '../files/hostile-books.ts'
-import { booksOf, listPages } from './pages.ts'
-import { type TestStore, useStore } from './use-store.ts'
+import { booksOf, inGroups, listPages } from './pages.ts'
+import { type TestData, useStore } from './use-store.ts'
 
 const MIB = 1024 * 1024
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** The list of all books: its order, its pages, and their forms. */
-export function listContract(open: () => Promise<TestStore>): void {
-  const opened = useStore(open)
+export function listContract(prepare: () => Promise<TestData>): void {
+  const opened = useStore(prepare)
 
   /** What is read of each page of the list. */
   async function pages<Result>(read: (page: Page) => Result): Promise<Result[]> {
@@ -57,11 +57,8 @@ export function listContract(open: () => Promise<TestStore>): void {
 
   it('has many books, and long ones, in pages of bounded size, none of them empty', async () => {
     const sizes = [5000, 300, 12].flatMap((count, i) => Array<number>(count).fill([1, 10_000, MIB][i] ?? 0))
-    async function* groups() {
-      for (let i = 0; i < sizes.length; i += 1000)
-        yield sizes.slice(i, i + 1000).map((size, j) => ({ ...BOOK, title: 'x'.repeat(size), year: i + j }))
-    }
-    await opened.store.import(groups())
+    const long = sizes.map((size, year) => ({ ...BOOK, title: 'x'.repeat(size), year }))
+    await opened.store.import(inGroups(long))
     const years: number[] = []
     const { text, books: count } = opened.store.listBounds
     // Beside one book that exceeds the bound. 100 characters of each book are not text.

@@ -49,14 +49,12 @@ describe('a queue in which clients take turns', () => {
     assert.equal(newQueue('a1').take(notA), undefined)
   })
 
-  it('lists everything that waits, and forgets what is deleted, once, also meanwhile', () => {
-    const queue = newQueue('a1 a2 b1 b2')
-    const seen: (string | undefined)[] = []
-    for (const item of queue) {
-      seen.push(nameOf(item))
-      if (item.client === 'a') for (let i = 0; i < 2; i++) queue.delete(item)
+  it('forgets what is deleted, once', () => {
+    const queue = newQueue('b1 b2')
+    for (const item of items('a1 a2')) {
+      queue.add(item)
+      for (let i = 0; i < 2; i++) queue.delete(item)
     }
-    assert.deepEqual(seen, ['a1', 'a2', 'b1', 'b2'])
     assert.equal(queue.size, 2)
     assert.equal(takeAll(queue), 'b1 b2')
   })

@@ -1,7 +1,7 @@
 import type { Book } from '../../src/catalogue/book.ts'
 import { allPages, booksOf } from '../../src/catalogue/page.ts'
 import { ALL_BOOKS } from '../../src/catalogue/query.ts'
-import type { Page, Store } from '../../src/catalogue/store.ts'
+import type { ImportedBook, Page, Store } from '../../src/catalogue/store.ts'
 
 export { booksOf }
 
@@ -12,6 +12,14 @@ export async function listAll(store: Store): Promise<Book[]> {
   const books: Book[] = []
   for await (const page of listPages(store)) books.push(...booksOf(page))
   return books
+}
+
+/** Books for an import. */
+export async function* inGroups(
+  books: readonly ImportedBook[],
+  size = 1000,
+): AsyncGenerator<readonly ImportedBook[]> {
+  for (let i = 0; i < books.length; i += size) yield books.slice(i, i + size)
 }
 
 /** The books as plain objects; engines make objects of several prototypes. */

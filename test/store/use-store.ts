@@ -1,13 +1,11 @@
 import { after, afterEach, before, beforeEach } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 
-/** An engine's store over data of its own, which is empty at first. */
-export interface TestStore {
-  readonly store: Store
-  /** Closes the store and opens another over the same data. */
-  reopen(): Promise<Store>
-  /** Closes the store that is open, and removes its data. */
-  remove(): Promise<void>
+/** Data of an engine, which has no books at first. */
+export interface TestData {
+  open(): Promise<Store>
+  /** Called when the store is closed. */
+  remove(): unknown
 }
 
 /** The store of the test that runs, and its reopening. */
@@ -17,29 +15,33 @@ export interface StoreInUse {
 }
 
 /** To be called in a `describe`: gives each test there an empty store of its own. */
-export const useStore = (open: () => Promise<TestStore>) => useStoreOf(open, beforeEach, afterEach)
+export const useStore = (create: () => Promise<TestData>) => useStoreOf(create, beforeEach, afterEach)
 
 /** To be called in a `describe`: gives the tests there one store, with the books of the tests before. */
-export const useSharedStore = (open: () => Promise<TestStore>) => useStoreOf(open, before, after)
+export const useSharedStore = (create: () => Promise<TestData>) => useStoreOf(create, before, after)
 
 function useStoreOf(
-  open: () => Promise<TestStore>,
+  create: () => Promise<TestData>,
   begin: (hook: () => Promise<void>) => void,
   end: (hook: () => Promise<void>) => void,
 ): StoreInUse {
-  let opened: TestStore
+  let data: TestData
   let store: Store
   begin(async () => {
-    opened = await open()
-    store = opened.store
+    data = await create()
+    store = await data.open()
   })
-  end(() => opened.remove())
+  end(async () => {
+    await store.close()
+    await data.remove()
+  })
   return {
     get store() {
       return store
     },
     async reopen() {
-      store = await opened.reopen()
+      await store.close()
+      store = await data.open()
     },
   }
 }

@@ -1,5 +1,6 @@
+import { channel } from 'node:diagnostics_channel'
 import { StoreUnavailable } from '../../catalogue/store.ts'
-import { notAnswered } from './pool.ts'
+import { type ConnectionPool, notAnswered } from './pool.ts'
 
 /** The most requests in a batch, and their text in UTF-16 code units. A longer request is a batch of its own. */
 const MAX_BATCH = 128
@@ -12,18 +13,30 @@ const MAX_WAITING_TEXT = 32 * 1024 * 1024
 /** How long a request under way waits for its result after its deadline, in milliseconds. */
 const GRACE_TIME = 50
 
-/** The result of a request in a batch; undefined if the batch has left the request undone. */
-export type Outcome<Result> = { readonly result: Result } | undefined
+/** How many batches may be under way at the same time: while the server answers one of reads, the next is built. */
+const MAX_BATCHES = { read: 2, write: 1 }
 
-/** The requests of a batch whose deadline has not passed. */
-interface Batch<Request> {
-  readonly requests: readonly Request[]
-  /** The earliest of their deadlines, as `Date.now()`. */
-  readonly end: number
+/** The message is the number of requests in a batch. */
+const CHANNELS = {
+  read: channel('book-catalogue.batched-reads'),
+  write: channel('book-catalogue.group-commit'),
 }
 
-/** Which requests share a batch. */
-export interface Grouping<Request> {
+/** Requests of one kind, some of which can share a batch. */
+export interface Operation<Connection, Request, Result> {
+  readonly kind: 'read' | 'write'
+  /**
+   * Does several requests at once, or one.
+   * @param end when nothing may be written any more, as `Date.now()`: the earliest of their deadlines.
+   * @param alone whether there is one request, which is to wait for locks that others hold.
+   * @returns the results in the order of the requests; undefined for each that the batch has left undone.
+   */
+  perform(
+    connection: Connection,
+    requests: readonly Request[],
+    end: number,
+    alone: boolean,
+  ): Promise<readonly (Result | undefined)[]>
   /** Requests with the same key are done one after another, in the order of their arrival. */
   keyOf?(request: Request): number
   /** Only requests of the same shape share a batch. */
@@ -32,23 +45,10 @@ export interface Grouping<Request> {
   lengthOf?(request: Request): number
 }
 
-export interface Operation<Request, Result> extends Grouping<Request> {
-  readonly isWrite: boolean
-  /**
-   * Does several requests at once, or one.
-   * @param take returns the requests. Call it before each attempt: a request whose client has been told meanwhile that
-   * it failed must not be done any more.
-   * @param time in milliseconds.
-   * @param alone whether there is one request, which is to wait for locks that others hold.
-   * @returns the outcomes of the requests that were taken last, in their order.
-   */
-  perform(take: () => Batch<Request>, time: number, alone: boolean): Promise<readonly Outcome<Result>[]>
-  /** Whether the requests of a batch that failed with this error may be done again. */
-  isRepeatable(error: unknown): boolean
-  /** Whether this error means that the server does not know the statement for several requests. */
-  isUnknown(error: unknown): boolean
-  onBatch(requests: number): void
-}
+type Pool<Connection> = Pick<
+  ConnectionPool<Connection>,
+  'run' | 'hasDoneNothing' | 'isUnknownSyntax' | 'timeout'
+>
 
 interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefined> {
   readonly request: Request
@@ -66,10 +66,10 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefin
  * arrived. A request that a batch leaves undone, for example because another transaction has locked its book, is done
  * alone while other batches go on.
  */
-export class Batcher<Request, Result> {
-  readonly #operation: Operation<Request, Result>
+export class Batcher<Connection, Request, Result> {
+  readonly #pool: Pool<Connection>
+  readonly #operation: Operation<Connection, Request, Result>
   readonly #maxBatches: number
-  readonly #timeout: number
   readonly #waiting = new Set<Pending<Request, Result>>()
   #waitingText = 0
   #batches = 0
@@ -78,11 +78,14 @@ export class Batcher<Request, Result> {
   #isKnown = true
   readonly #busyKeys = new Set<number>()
 
-  /** @param batches how many may be under way at the same time. @param timeout of a request, in milliseconds. */
-  constructor(operation: Operation<Request, Result>, batches: number, timeout: number) {
+  constructor(
+    pool: Pool<Connection>,
+    operation: Operation<Connection, Request, Result>,
+    maxBatches = MAX_BATCHES[operation.kind],
+  ) {
+    this.#pool = pool
     this.#operation = operation
-    this.#maxBatches = batches
-    this.#timeout = timeout
+    this.#maxBatches = maxBatches
   }
 
   /**
@@ -102,12 +105,12 @@ export class Batcher<Request, Result> {
       key: keyOf?.(request),
       shape: shapeOf?.(request),
       length,
-      end: Date.now() + this.#timeout,
+      end: Date.now() + this.#pool.timeout,
       ...Promise.withResolvers<Result | undefined>(),
     }
     this.#waiting.add(pending)
     this.#waitingText += length
-    pending.timer = setTimeout(() => this.#expire(pending), this.#timeout)
+    pending.timer = setTimeout(() => this.#expire(pending), this.#pool.timeout)
     this.#sendSoon()
     return pending.promise
   }
@@ -131,7 +134,7 @@ export class Batcher<Request, Result> {
       const batch = this.#takeBatch()
       if (batch.length === 0) return
       this.#batches++
-      this.#operation.onBatch(batch.length)
+      CHANNELS[this.#operation.kind].publish(batch.length)
       void this.#doTogether(batch).then(() => {
         this.#batches--
         this.#send()
@@ -163,43 +166,51 @@ export class Batcher<Request, Result> {
 
   /** Does not wait for requests that the batch leaves undone, so that the next batch can begin. */
   async #doTogether(batch: readonly Pending<Request, Result>[]): Promise<void> {
-    const { perform, isRepeatable, isUnknown } = this.#operation
-    let taken = batch
-    const take = () => {
-      taken = batch.filter(({ end }) => Date.now() < end)
-      return {
-        requests: taken.map(({ request }) => request),
-        end: Math.min(...taken.map(({ end }) => end)),
-      }
-    }
-    const end = Math.max(...batch.map(({ end }) => end))
-    let outcomes: readonly Outcome<Result>[] = []
+    let results: ReadonlyMap<Pending<Request, Result>, Result | undefined> = new Map()
     let failure: StoreUnavailable | undefined
     try {
-      if (this.#isKnown) outcomes = await perform(take, end - Date.now(), false)
+      if (this.#isKnown) results = await this.#perform(batch, false)
     } catch (error) {
-      if (isUnknown(error)) this.#isKnown = false
-      if (!isRepeatable(error)) {
+      if (this.#pool.isUnknownSyntax(error)) this.#isKnown = false
+      if (this.#isWrite && !this.#pool.hasDoneNothing(error)) {
         for (const pending of batch) this.#settle(pending, () => pending.reject(error))
         return
       }
       if (error instanceof StoreUnavailable) failure = error
     }
     for (const pending of batch) {
-      const outcome = outcomes[taken.indexOf(pending)]
-      if (outcome !== undefined) this.#settle(pending, () => pending.resolve(outcome.result))
+      const result = results.get(pending)
+      if (result !== undefined) this.#settle(pending, () => pending.resolve(result))
       else if (Date.now() < pending.end) void this.#doAlone(pending).then(() => this.#send())
       else this.#settle(pending, () => pending.reject(failure ?? this.#notDone()))
     }
   }
 
   #doAlone(pending: Pending<Request, Result>): Promise<void> {
-    const { request, end, resolve, reject } = pending
-    const take = () => ({ requests: [request], end })
-    return this.#operation.perform(take, end - Date.now(), true).then(
-      ([outcome]) => this.#settle(pending, () => resolve(outcome?.result)),
-      (error) => this.#settle(pending, () => reject(error)),
+    return this.#perform([pending], true).then(
+      (results) => this.#settle(pending, () => pending.resolve(results.get(pending))),
+      (error) => this.#settle(pending, () => pending.reject(error)),
     )
+  }
+
+  /** @returns the results of the requests whose deadlines had not passed at the last attempt. */
+  #perform(batch: readonly Pending<Request, Result>[], alone: boolean) {
+    const { kind, perform } = this.#operation
+    const time = Math.max(...batch.map(({ end }) => end)) - Date.now()
+    const work = async (connection: Connection) => {
+      // The clients of the others have been told meanwhile that they failed.
+      const taken = alone ? batch : batch.filter(({ end }) => Date.now() < end)
+      if (taken.length === 0) return new Map<Pending<Request, Result>, Result | undefined>()
+      const requests = taken.map(({ request }) => request)
+      const end = Math.min(...taken.map(({ end }) => end))
+      const results = await perform(connection, requests, end, alone)
+      return new Map(taken.map((pending, i) => [pending, results[i]]))
+    }
+    return this.#pool.run(work, { time, kind, isConflictRepeated: alone || !this.#isWrite })
+  }
+
+  get #isWrite(): boolean {
+    return this.#operation.kind === 'write'
   }
 
   #settle(pending: Pending<Request, Result>, settle: () => void): void {
@@ -211,7 +222,7 @@ export class Batcher<Request, Result> {
   /** A waiting request is never done. One under way waits a little longer: the pool may know whether it was stored. */
   #expire(pending: Pending<Request, Result>): void {
     if (!this.#waiting.has(pending)) {
-      const late = () => pending.reject(notAnswered(this.#timeout, this.#operation.isWrite))
+      const late = () => pending.reject(notAnswered(this.#pool.timeout, this.#isWrite))
       pending.timer = setTimeout(late, GRACE_TIME)
       return
     }
@@ -221,7 +232,7 @@ export class Batcher<Request, Result> {
 
   /** The error for a request that was not done in time and never will be. */
   #notDone(): StoreUnavailable {
-    const message = `the database server did not answer the requests before this one within ${this.#timeout / 1000} seconds`
+    const message = `the database server did not answer the requests before this one within ${this.#pool.timeout / 1000} seconds`
     return new StoreUnavailable(message, { reason: 'timeout', nothingWritten: true })
   }
 

@@ -223,7 +223,7 @@ function checkColumns(columns: readonly Column[], wanted: readonly BookColumn[])
 }
 
 /** The rights that the service needs on the table of books. */
-export const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const
+const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const
 export const RIGHTS = ['SELECT', ...WRITES] as const
 export type Right = (typeof RIGHTS)[number]
 

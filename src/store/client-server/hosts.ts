@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { describeError } from '../../errors.ts'
 import { CONNECT_TIME } from './connections.ts'
 import { UNSUITABLE } from './errors.ts'
-import { currentTlsOptions, type TlsSettings, tlsOptions } from './tls.ts'
+import { type TlsSettings, tlsOptions } from './tls.ts'
 
 /**
  * Which servers suit: the values of libpq's target_session_attrs. Here `primary` means the same as `read-write`, and
@@ -169,7 +169,8 @@ export abstract class HostDriver<Connection extends Pick<EventEmitter, 'on'>, Ta
 
   async connect(): Promise<Connection> {
     this.target = this.#latest()
-    this.encrypted = currentTlsOptions(this.target.tls)
+    // Somebody may be replacing a file just then. As with any error of connecting, the pool tries again.
+    this.encrypted = tlsOptions(this.target.tls)
     const open = (address: Address, time: ConnectTime) => this.open(address, time)
     return connectToHost(this.target, CONNECT_TIME, this.#silent, open, (each) => this.destroy(each))
   }

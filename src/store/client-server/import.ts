@@ -10,29 +10,32 @@ const IMPORT_HOURS = 24
 /** What an engine does in the transaction of an import. */
 export interface ImportTransaction {
   begin(): Promise<unknown>
-  /** @returns the highest id of a book; 0 if there is no book. */
-  highestId(): Promise<number>
+  /** @returns the `value` that a statement selects; 0 for NULL. */
+  number(sql: string): Promise<number>
   /**
    * @param known the highest id before the import: a book that equals one up to there is not stored. If undefined, all
    * are stored.
    * @returns a promise that is fulfilled when more books can be given. The engine may still be storing these then.
    */
   insert(books: readonly ImportedBook[], known: number | undefined): Promise<unknown>
-  /** Stores all of them under their own ids. Resolves like `insert`. */
-  insertWithIds(books: readonly ImportedBook[]): Promise<unknown>
   /** @returns how many books were stored, once all of them are. */
   stored(): Promise<number>
-  count(): Promise<number>
-  /** Ensures that later books get higher ids than those that were stored. */
-  continueIds(): Promise<unknown>
+  /** Ensures that later books get higher ids than those that were stored, if the server does not do so by itself. */
+  continueIds?(): Promise<unknown>
   commit(): Promise<unknown>
   rollback(): Promise<unknown>
 }
 
-/** Does Store.import in one transaction. Other connections neither see the books before its end nor wait for it. */
+const HIGHEST_ID = 'SELECT MAX(id) AS value FROM books'
+const COUNT = 'SELECT COUNT(*) AS value FROM books'
+
+/**
+ * Does Store.import in one transaction. Other connections neither see the books before its end nor wait for it.
+ * @param transactionOn makes the transaction, which stores books under their own ids if `keepIds` is set.
+ */
 export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
-  transactionOn: (connection: Connection) => ImportTransaction,
+  transactionOn: (connection: Connection, keepIds?: boolean) => ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
   { signal: given, skipExisting, dryRun, keepIds }: ImportOptions,
 ): Promise<Imported> {
@@ -46,15 +49,15 @@ export async function importIntoServer<Connection>(
 
   /** Returns errors of `groups` instead of throwing them, which would cost the pool the connection. */
   async function importOn(connection: Connection) {
-    const transaction = transactionOn(connection)
+    const transaction = transactionOn(connection, keepIds)
     const refuse = async (refused: unknown) => {
       await inTime(transaction.rollback())
       return { refused }
     }
     await inTime(transaction.begin())
-    if (keepIds && (await inTime(transaction.count())) > 0) return refuse(new StoreNotEmpty())
+    if (keepIds && (await inTime(transaction.number(COUNT))) > 0) return refuse(new StoreNotEmpty())
     // In an empty table, there is nothing to look up. On MySQL, doing so took two thirds more time.
-    const known = skipExisting ? (await inTime(transaction.highestId())) || undefined : undefined
+    const known = skipExisting ? (await inTime(transaction.number(HIGHEST_ID))) || undefined : undefined
     const iterator = groups[Symbol.asyncIterator]()
     let all = 0
     try {
@@ -63,7 +66,7 @@ export async function importIntoServer<Connection>(
         if ('refused' in next) return refuse(next.refused)
         if (next.done) break
         signal.throwIfAborted()
-        await inTime(keepIds ? transaction.insertWithIds(next.value) : transaction.insert(next.value, known))
+        await inTime(transaction.insert(next.value, known))
         all += next.value.length
       }
     } finally {
@@ -72,8 +75,8 @@ export async function importIntoServer<Connection>(
     const added = await inTime(transaction.stored())
     if (keepIds) {
       // Another client may have created a book in the meantime.
-      if ((await inTime(transaction.count())) !== added) return refuse(new StoreNotEmpty())
-      if (added > 0) await inTime(transaction.continueIds())
+      if ((await inTime(transaction.number(COUNT))) !== added) return refuse(new StoreNotEmpty())
+      if (added > 0 && transaction.continueIds) await inTime(transaction.continueIds())
     }
     // After an abort, the connection still works for a moment: nothing may be committed then.
     signal.throwIfAborted()

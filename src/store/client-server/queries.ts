@@ -15,7 +15,7 @@ import { selectStatistics } from '../query/statistics.ts'
 import type { Kind } from './connections.ts'
 import { areBooks, type ShortBookRow, selectPage, shortBook } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
-import type { BookIndexer, BookKeys } from './search-indexer.ts'
+import type { BookIndexer } from './search-indexer.ts'
 
 /** The part of its time that a query may wait until the last writes are indexed. */
 const INDEX_TIME = 1 / 2
@@ -57,7 +57,7 @@ export function queriesOf<Connection>(
   pool: ConnectionPool<Connection>,
   engine: QueryEngine<Connection>,
   words: BookIndexer | undefined,
-  keys: BookIndexer<BookKeys> | undefined,
+  keys: BookIndexer | undefined,
 ): Pick<Store, 'listBounds' | 'page' | 'count' | 'statistics'> {
   /** @param fallbackKeys the keys to use if some sort keys are missing; false if the query needs none. */
   async function run<Result>(

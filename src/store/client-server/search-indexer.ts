@@ -1,8 +1,6 @@
 import { type BookChanges, textLength } from '../../catalogue/book.ts'
-import { wordsOfBook } from '../../catalogue/search-words.js'
 import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { keysOf } from './page-sql.ts'
 
 /** The most books that are looked up at once. */
 export const STALE_BOOKS = 200
@@ -26,16 +24,18 @@ export interface StaleBook {
   /** At least the part that is indexed. */
   readonly title: string
   readonly author: string
-  /** Identifies its texts, for the index of words. */
+  /** Identifies its texts. */
   readonly fingerprint: string
   /** Whether the server refuses writes. Instances that write to another server store the entries. MySQL has 0 or 1. */
   readonly isReadOnly: boolean | number
 }
 
-export interface BookWords {
+export interface IndexEntry {
   readonly id: number
+  /** Identifies the texts that it was made of. */
   readonly fingerprint: string
-  readonly words: readonly string[]
+  /** The words of the book, or its sort keys in the order of INDEXED_FIELDS. */
+  readonly values: readonly string[]
 }
 
 /** Whether the words of a book are made quickly enough for the request that creates it. */
@@ -43,36 +43,16 @@ export function hasShortTexts(book: BookChanges): boolean {
   return textLength(book) <= SHORT_TEXT
 }
 
-/** The sort keys of a book, in the order of INDEXED_FIELDS. */
-export interface BookKeys {
-  readonly id: number
-  readonly keys: readonly string[]
-}
-
-export interface BookIndex<Entry = BookWords> {
+export interface BookIndex {
+  /** The values of a book's entry. */
+  valuesOf(book: StaleBook): readonly string[]
   /** The first stale books with an id above `after`, in the order of ids, at most STALE_BOOKS. */
   stale(after: number): Promise<readonly StaleBook[]>
   /**
    * Stores entries, except those of books whose texts have changed since.
    * @returns how many were stored.
    */
-  store(books: readonly Entry[]): Promise<number>
-}
-
-interface Content<Entry> {
-  entryOf(book: StaleBook): Entry
-  /** The number of words in an entry; 0 without words. */
-  lengthOf(entry: Entry): number
-}
-
-export const WORDS_OF_BOOKS: Content<BookWords> = {
-  entryOf: ({ id, fingerprint, ...texts }) => ({ id, fingerprint, words: wordsOfBook(texts) }),
-  lengthOf: ({ words }) => words.length,
-}
-
-export const KEYS_OF_BOOKS: Content<BookKeys> = {
-  entryOf: ({ id, title, author }) => ({ id, keys: keysOf({ title, author }) }),
-  lengthOf: () => 0,
+  store(entries: readonly IndexEntry[]): Promise<number>
 }
 
 /**
@@ -81,9 +61,8 @@ export const KEYS_OF_BOOKS: Content<BookKeys> = {
  * with each book, and a sort key contains its text. Indexing words in the transaction of each write would take MySQL four
  * round trips instead of one. Sort keys are written with the book, so only those that other programs wrote are stale.
  */
-export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
-  readonly #index: BookIndex<Entry>
-  readonly #content: Content<Entry>
+export class BookIndexer {
+  readonly #index: BookIndex
   #running: Promise<unknown> = Promise.resolve()
   /** The pass that begins when the running one ends. */
   #next: Promise<boolean> | undefined
@@ -95,9 +74,8 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   /** When the last pass began, if everything was indexed after it. */
   #completeAt = Number.NEGATIVE_INFINITY
 
-  constructor(index: BookIndex<Entry>, content: Content<Entry>) {
+  constructor(index: BookIndex) {
     this.#index = index
-    this.#content = content
     // A first pass without a write: the books may be older than the index.
     this.#timer = setTimeout(() => this.#begin(), DELAY)
   }
@@ -185,14 +163,15 @@ export class BookIndexer<Entry extends { readonly id: number } = BookWords> {
   }
 
   /** The entries of the first books, and of at least one, that fit into a step. */
-  #entriesOfSome(books: readonly StaleBook[]): Entry[] {
+  #entriesOfSome(books: readonly StaleBook[]): IndexEntry[] {
     const end = performance.now() + STEP_TIME
-    const step: Entry[] = []
+    const step: IndexEntry[] = []
     let words = 0
     for (const book of books) {
-      const entry = this.#content.entryOf(book)
-      step.push(entry)
-      words += this.#content.lengthOf(entry)
+      const { id, fingerprint } = book
+      const values = this.#index.valuesOf(book)
+      step.push({ id, fingerprint, values })
+      words += values.length
       if (words >= STEP_WORDS || performance.now() >= end) break
     }
     return step

@@ -1,17 +1,12 @@
 import type { NewBook } from '../../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
 import { type BookStatements, batchesOf } from './batches.ts'
+import { type Right, writesNothing } from './ensure-schema.ts'
 import { type ImportTransaction, importIntoServer } from './import.ts'
 import { ANY_BOOK } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 import { type QueryEngine, queriesOf } from './queries.ts'
-import {
-  type BookIndex,
-  BookIndexer,
-  type BookKeys,
-  KEYS_OF_BOOKS,
-  WORDS_OF_BOOKS,
-} from './search-indexer.ts'
+import { type BookIndex, BookIndexer } from './search-indexer.ts'
 
 /** How long a query of a readiness check may take, in milliseconds: supervisors do not wait for long. */
 const READY_TIME = 2000
@@ -31,14 +26,14 @@ export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   readonly books: BookStatements<Connection>
   /** Make the indexes of words and of sort keys; undefined where the database has none. */
   readonly searchIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
-  readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex<BookKeys>) | undefined
+  readonly keyIndex: ((pool: ConnectionPool<Connection>) => BookIndex) | undefined
   /** Whether `create` stores the words of the book as well. */
   createsWords(book: NewBook): boolean
   /** Whether the server refuses writes. @param more SQL of further columns to read. */
   isReadOnly(connection: Connection, more: string): Promise<boolean>
-  /** Whether the account has at least one right to write. */
-  mayWrite(connection: Connection): Promise<boolean>
-  importOn(connection: Connection): ImportTransaction
+  /** The rights on the table of books that the account lacks. */
+  missingRights(connection: Connection): Promise<readonly Right[]>
+  importOn(connection: Connection, keepIds?: boolean): ImportTransaction
   /** Makes the statistics by which the server plans queries. Undefined if the server does so in time by itself. */
   analyze?(connection: Connection): Promise<unknown>
 }
@@ -49,8 +44,8 @@ export function serverStore<Connection>(
   isForReads: boolean,
 ): Store {
   const [wordIndex, keyIndex] = [engine.searchIndex?.(pool), engine.keyIndex?.(pool)]
-  const words = wordIndex && new BookIndexer(wordIndex, WORDS_OF_BOOKS)
-  const keys = keyIndex && new BookIndexer(keyIndex, KEYS_OF_BOOKS)
+  const words = wordIndex && new BookIndexer(wordIndex)
+  const keys = keyIndex && new BookIndexer(keyIndex)
   const batches = batchesOf(pool, engine.books)
   const analyzing = new AbortController()
 
@@ -59,7 +54,8 @@ export function serverStore<Connection>(
     const isReadOnly = await engine.isReadOnly(connection, ANY_BOOK)
     if (isForReads) return undefined
     if (isReadOnly) return 'the database server is read-only'
-    return (await engine.mayWrite(connection)) ? undefined : 'the account may not write'
+    const lacked = await engine.missingRights(connection)
+    return writesNothing(lacked) ? 'the account may not write' : undefined
   }
 
   /** Nobody waits for it. Its errors are ignored: queries are only slower, and the account may not own the table. */
@@ -79,7 +75,7 @@ export function serverStore<Connection>(
       return created
     },
 
-    find: (id) => batches.reads.do(id),
+    find: async (id) => (await batches.reads.do(id)) ?? undefined,
 
     async update(id, changes, expected) {
       const updated = await batches.updates.do({ id, changes, expected })

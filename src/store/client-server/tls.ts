@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type ConnectionOptions, createSecureContext } from 'node:tls'
-import { StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
+import { StoreNotOpened } from '../../catalogue/store.ts'
 import { refuseShellPath } from '../../setting-file.ts'
 
 /**
@@ -63,18 +63,6 @@ export function tlsOptions(settings: TlsSettings): ConnectionOptions {
     ...files,
     rejectUnauthorized: true,
     ...(checksName(settings) ? {} : { checkServerIdentity: () => undefined }),
-  }
-}
-
-/**
- * `tlsOptions` while the service runs. Somebody may be replacing a file just then, so that fault may pass.
- * @throws StoreUnavailable instead of StoreNotOpened.
- */
-export function currentTlsOptions(settings: TlsSettings): ConnectionOptions {
-  try {
-    return tlsOptions(settings)
-  } catch (error) {
-    throw new StoreUnavailable((error as Error).message)
   }
 }
 

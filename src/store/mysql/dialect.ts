@@ -24,18 +24,16 @@ const COMPUTED_KEYS = { id: 'id', title: plainKeyOf('title'), author: plainKeyOf
 const FEW_BOOKS = 2000
 
 /** The rarest word of a search as a whole word, and as a prefix; undefined if FEW_BOOKS or more have it. */
-export interface RareWords {
-  readonly exact: string | undefined
-  readonly prefix: string | undefined
+interface RareWords {
+  readonly exact?: string | undefined
+  readonly prefix?: string | undefined
 }
-
-export const NO_WORDS: RareWords = { exact: undefined, prefix: undefined }
 
 /**
  * All texts are compared as bytes, which in UTF-8 sort like code points. The columns of an existing table may have any
  * collation, and even utf8mb4_bin ignores trailing spaces.
  */
-export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords): Dialect {
+export function dialectOf(yearKey: string, keys: KeySource, rare: RareWords = {}): Dialect {
   const names = { ...(keys === 'computed' ? COMPUTED_KEYS : STORED_KEYS), year: yearKey }
   return {
     placeholder: () => '?',

@@ -2,10 +2,10 @@ import type { Connection } from 'mysql2/promise'
 import { type OpenOptions, openServer } from '../client-server/connect.ts'
 import type { ServerEngine } from '../client-server/store.ts'
 import { mysqlBooks } from './books.ts'
-import { dialectOf, findRareWords, NO_WORDS } from './dialect.ts'
+import { dialectOf, findRareWords } from './dialect.ts'
 import { isReadOnly, MysqlDriver, rowsOf } from './driver.ts'
 import { mysqlImport } from './import.ts'
-import { ensureSchema, mayWrite, type Schema } from './schema.ts'
+import { ensureSchema, missingRights, type Schema } from './schema.ts'
 import { mysqlKeyIndex, mysqlSearchIndex } from './search-index.ts'
 import type { MysqlTarget } from './url.ts'
 
@@ -25,12 +25,12 @@ const engineOf = (schema: Schema): ServerEngine<Connection> => ({
   keyIndex: schema.hasKeys ? mysqlKeyIndex : undefined,
   createsWords: () => false,
   async dialect(words, keys, query) {
-    const rare = words ? await findRareWords(words, query) : NO_WORDS
+    const rare = words && (await findRareWords(words, query))
     return dialectOf(schema.yearKey, schema.hasKeys ? keys : 'computed', rare)
   },
   isReadOnly,
-  mayWrite,
-  importOn: (connection) => mysqlImport(connection, schema),
+  missingRights,
+  importOn: (connection, keepIds) => mysqlImport(connection, schema, keepIds),
   query,
 })
 

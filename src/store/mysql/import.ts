@@ -1,52 +1,33 @@
 import type { Connection, ResultSetHeader } from 'mysql2/promise'
-import {
-  FIELD_NAMES,
-  type FieldName,
-  type FieldValue,
-  identityText,
-  isTextField,
-  type NewBook,
-} from '../../catalogue/book.ts'
+import { FIELD_NAMES, type FieldName, identityText, isTextField, type NewBook } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
 import type { ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
 import { columnsOf, valuesOf } from './books.ts'
-import { dialectOf, NO_WORDS } from './dialect.ts'
+import { dialectOf } from './dialect.ts'
 import { rowsOf } from './driver.ts'
 import type { Schema } from './schema.ts'
 
-export function mysqlImport(connection: Connection, schema: Schema): ImportTransaction {
-  const columns = columnsOf(schema)
-  const INSERT = `INSERT INTO books (${columns}) VALUES ?`
-  const INSERT_WITH_IDS = `INSERT INTO books (id, ${columns}) VALUES ?`
-  // mysql2 writes the rows into the SQL text with backslash escapes, which the SQL mode of settings.ts allows.
+export function mysqlImport(connection: Connection, schema: Schema, keepIds = false): ImportTransaction {
+  const columns = [...(keepIds ? ['id'] : []), ...columnsOf(schema)]
   let stored = 0
-  const insert = async (sql: string, rows: readonly FieldValue[][]) => {
-    if (rows.length === 0) return
-    const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
-    stored += affectedRows
-  }
-  const number = async (sql: string) => {
-    const [row] = await rowsOf<{ value: number | null }>(connection, sql)
-    return Number(row?.value ?? 0)
-  }
   return {
     begin: () => connection.beginTransaction(),
-    highestId: () => number('SELECT MAX(id) AS value FROM books'),
-    count: () => number('SELECT COUNT(*) AS value FROM books'),
-    insert: async (books, known) => {
+    async number(sql) {
+      const [row] = await rowsOf<{ value: number | null }>(connection, sql)
+      return Number(row?.value ?? 0)
+    },
+    async insert(books, known) {
       const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
       const added = books.filter((book) => !existing?.has(identityText(book)))
-      const rows = added.map((book) => valuesOf(schema, book))
-      await insert(INSERT, rows)
-    },
-    async insertWithIds(books) {
-      const rows = books.map((book) => [book.id ?? 0, ...valuesOf(schema, book)])
-      await insert(INSERT_WITH_IDS, rows)
+      if (added.length === 0) return
+      const rows = added.map((book) => [...(keepIds ? [book.id ?? 0] : []), ...valuesOf(schema, book)])
+      // mysql2 writes the rows into the SQL text with backslash escapes, which the SQL mode of settings.ts allows.
+      const sql = `INSERT INTO books (${columns}) VALUES ?`
+      const [{ affectedRows }] = await connection.query<ResultSetHeader>(sql, [rows])
+      stored += affectedRows
     },
     stored: async () => stored,
-    // InnoDB continues after the highest stored id by itself.
-    continueIds: async () => {},
     commit: () => connection.commit(),
     rollback: () => connection.rollback(),
   }
@@ -68,7 +49,7 @@ async function findEqual(
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed', NO_WORDS)
+  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed')
   const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
   const rows = await rowsOf<FoundBook>(
     connection,

@@ -13,7 +13,6 @@ import {
   type SchemaEditor,
   type SchemaGroup,
   type SchemaObject,
-  WRITES,
 } from '../client-server/ensure-schema.ts'
 import { emptyOf, KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
@@ -219,16 +218,10 @@ const STATEMENTS: Readonly<Record<Right, string>> = {
   DELETE: 'DELETE FROM books',
 }
 
-async function missingRights(connection: Connection): Promise<Right[]> {
+export async function missingRights(connection: Connection): Promise<Right[]> {
   const lacked: Right[] = []
   for (const right of RIGHTS) if (await isMissing(connection, right)) lacked.push(right)
   return lacked
-}
-
-/** Whether the account has at least one right to write. */
-export async function mayWrite(connection: Connection): Promise<boolean> {
-  for (const right of WRITES) if (!(await isMissing(connection, right))) return true
-  return false
 }
 
 /** Only prepares the statement: this needs the same right, and does not wait if others have locked the table. */

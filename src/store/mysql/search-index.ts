@@ -1,12 +1,13 @@
 import type { Connection } from 'mysql2/promise'
 import { INDEXED_FIELDS } from '../../catalogue/book.ts'
-import { SEARCHED_LENGTH, WORDS_VERSION } from '../../catalogue/search-words.js'
-import { COMPARED_LENGTH, textOfKey } from '../../catalogue/sort-key.ts'
-import { KEY_COLUMNS, KEYS_DUE, textsUpTo } from '../client-server/page-sql.ts'
+import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
+import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
+import { byId } from '../client-server/batches.ts'
+import { KEY_COLUMNS, KEYS_DUE, keysOf, textsUpTo } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
-  type BookKeys,
+  type IndexEntry,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -29,84 +30,51 @@ export const IS_STALE = `IF(${WORDS_OF} <=> ${FINGERPRINT}, NULL, 1)`
 /** Words in one INSERT. Each has at most 128 bytes, or 256 hexadecimal digits: far less than a server accepts. */
 const WORDS_AT_ONCE = 2000
 
-// Without the hint, the server may read the whole table in the order of ids.
-const SELECT_STALE = `
-  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS isReadOnly
-  FROM books FORCE INDEX (books_by_${WORDS_DUE})
-  WHERE ${WORDS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
-
-const LOCK = `
-  SELECT id, ${FINGERPRINT} AS fingerprint FROM books
-  WHERE id IN (?) AND ${WORDS_DUE} = 1 ORDER BY id FOR UPDATE`
-const DELETE = `DELETE FROM ${WORDS} WHERE book IN (?)`
-const INSERT = `INSERT INTO ${WORDS} (book, word) VALUES ?`
-const MARK = `UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`
-
 export const mysqlSearchIndex = (pool: ConnectionPool<Connection>): BookIndex =>
-  indexOf(pool, SELECT_STALE, LOCK, {
-    isOf: (entry, { fingerprint }) => entry.fingerprint === fingerprint,
-    async store(connection, books) {
-      const ids = books.map(({ id }) => id)
-      await connection.query(DELETE, [ids])
-      const rows = books.flatMap(({ id, words }) => words.map((word) => [id, Buffer.from(word)]))
-      for (let i = 0; i < rows.length; i += WORDS_AT_ONCE)
-        await connection.query(INSERT, [rows.slice(i, i + WORDS_AT_ONCE)])
-      await connection.query(MARK, [ids])
-    },
+  indexOf(pool, WORDS_DUE, SEARCHED_LENGTH, wordsOfBook, async (connection, entries, ids) => {
+    await connection.query(`DELETE FROM ${WORDS} WHERE book IN (?)`, [ids])
+    const rows = entries.flatMap(({ id, values }) => values.map((word) => [id, Buffer.from(word)]))
+    for (let i = 0; i < rows.length; i += WORDS_AT_ONCE)
+      await connection.query(`INSERT INTO ${WORDS} (book, word) VALUES ?`, [rows.slice(i, i + WORDS_AT_ONCE)])
+    await connection.query(`UPDATE books SET ${WORDS_OF} = ${FINGERPRINT} WHERE id IN (?)`, [ids])
   })
 
-interface Entries<Entry> {
-  /** Whether an entry was made of the texts that a book has now. @param locked has the columns of `lock`. */
-  isOf(entry: Entry, locked: StaleBook): boolean
-  store(connection: Connection, entries: readonly Entry[]): Promise<unknown>
-}
+export const mysqlKeyIndex = (pool: ConnectionPool<Connection>): BookIndex =>
+  indexOf(pool, KEYS_DUE, COMPARED_LENGTH, keysOf, async (connection, entries, ids) => {
+    const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOfId(ids)}`)
+    const values = INDEXED_FIELDS.flatMap((_, i) => entries.flatMap(({ id, values }) => [id, values[i]]))
+    await connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
+  })
 
-/** @param lock selects and locks those of the given books that are stale. */
-function indexOf<Entry extends { readonly id: number }>(
+/** @param due the column that marks stale books. @param length of the texts that are indexed, in characters. */
+function indexOf(
   pool: ConnectionPool<Connection>,
-  selectStale: string,
-  lock: string,
-  { isOf, store }: Entries<Entry>,
-): BookIndex<Entry> {
+  due: string,
+  length: number,
+  valuesOf: BookIndex['valuesOf'],
+  store: (connection: Connection, entries: readonly IndexEntry[], ids: readonly number[]) => Promise<unknown>,
+): BookIndex {
+  // Without the hint, the server may read the whole table in the order of ids.
+  const selectStale = `
+    SELECT id, ${textsUpTo(length)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS isReadOnly
+    FROM books FORCE INDEX (books_by_${due}) WHERE ${due} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
+  const lockStale = `
+    SELECT id, ${FINGERPRINT} AS fingerprint FROM books WHERE id IN (?) AND ${due} = 1 ORDER BY id FOR UPDATE`
   return {
+    valuesOf,
     stale: (after) => pool.run((connection) => rowsOf<StaleBook>(connection, selectStale, [after])),
     store: (entries) =>
       pool.run(async (connection) => {
         await connection.beginTransaction()
-        const ids = entries.map(({ id }) => id)
-        const locked = new Map(
-          (await rowsOf<StaleBook>(connection, lock, [ids])).map((book) => [book.id, book]),
-        )
-        const current = entries.filter((entry) => {
-          const book = locked.get(entry.id)
-          return book !== undefined && isOf(entry, book)
-        })
-        if (current.length > 0) await store(connection, current)
+        const locked = byId(await rowsOf<StaleBook>(connection, lockStale, [entries.map(({ id }) => id)]))
+        const current = entries.filter(({ id, fingerprint }) => locked.get(id)?.fingerprint === fingerprint)
+        const ids = current.map(({ id }) => id)
+        if (ids.length > 0) await store(connection, current, ids)
         await connection.commit()
-        return current.length
+        return ids.length
       }),
   }
 }
 
 /** An expression with two parameters for each book: its id and the value. */
 export const caseOfId = (ids: readonly number[]) => `CASE id ${'WHEN ? THEN ? '.repeat(ids.length)}END`
-
-const TEXTS = textsUpTo(COMPARED_LENGTH)
-
-// Without the hint, the server may read the whole table in the order of ids.
-const SELECT_WITHOUT_KEYS = `
-  SELECT id, ${TEXTS}, ${IS_READ_ONLY} AS isReadOnly
-  FROM books FORCE INDEX (books_by_${KEYS_DUE}) WHERE ${KEYS_DUE} = 1 AND id > ? ORDER BY id LIMIT ${STALE_BOOKS}`
-
-const LOCK_WITHOUT_KEYS = `SELECT id, ${TEXTS} FROM books WHERE id IN (?) AND ${KEYS_DUE} = 1 ORDER BY id FOR UPDATE`
-
-export const mysqlKeyIndex = (pool: ConnectionPool<Connection>): BookIndex<BookKeys> =>
-  indexOf(pool, SELECT_WITHOUT_KEYS, LOCK_WITHOUT_KEYS, {
-    isOf: ({ keys }, book) => INDEXED_FIELDS.every((name, i) => book[name] === textOfKey(keys[i] ?? '')),
-    async store(connection, books) {
-      const ids = books.map(({ id }) => id)
-      const set = INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = ${caseOfId(ids)}`)
-      const values = INDEXED_FIELDS.flatMap((_, i) => books.flatMap(({ id, keys }) => [id, keys[i]]))
-      await connection.query(`UPDATE books SET ${set} WHERE id IN (?)`, [...values, ids])
-    },
-  })

@@ -15,13 +15,11 @@ export const IS_READ_ONLY = "(current_setting('transaction_read_only') = 'on')"
 const STATE = `
   SELECT trunc(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS clock, ${IS_READ_ONLY} AS "isReadOnly"`
 
-const clockOffsets = new WeakMap<pg.Client, number>()
-
 /**
  * What to add to `Date.now()` to get the time of the server, in milliseconds. It may be too small by the time that a
  * response of the server takes, but is never too large unless a clock is set.
  */
-export const clockOffset = (client: pg.Client): number => clockOffsets.get(client) ?? 0
+const clockOffsets = new WeakMap<pg.Client, number>()
 
 /** Also updates the clock offset. @param more SQL of further columns to read. */
 export async function isReadOnly(client: pg.Client, more = ''): Promise<boolean> {
@@ -179,7 +177,7 @@ export const writtenInTime = (number: number) =>
   `sqrt($${number}::float8 - extract(epoch FROM clock_timestamp())::float8) >= 0`
 
 /** Converts a time of `Date.now()` to one of the server's clock, in seconds. */
-export const serverTime = (client: pg.Client, time: number) => (time + clockOffset(client)) / 1000
+export const serverTime = (client: pg.Client, time: number) => (time + (clockOffsets.get(client) ?? 0)) / 1000
 
 /**
  * A server that logs durations may report a shutdown or a cancellation after it has committed.

@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { type OpenOptions, openServer } from '../client-server/connect.ts'
-import { writesNothing } from '../client-server/ensure-schema.ts'
 import { hasShortTexts } from '../client-server/search-indexer.ts'
 import type { ServerEngine } from '../client-server/store.ts'
 import { postgresBooks } from './books.ts'
@@ -28,8 +27,8 @@ const engineOf = (schema: Schema): ServerEngine<pg.Client> => ({
   createsWords: (book) => schema.hasWords && hasShortTexts(book),
   dialect: (_words, keys) => dialectOf(schema.hasKeys ? keys : 'computed'),
   isReadOnly,
-  mayWrite: async (client) => !writesNothing(await missingRights(client)),
-  importOn: (client) => postgresImport(client, schema),
+  missingRights,
+  importOn: (client, keepIds) => postgresImport(client, schema, keepIds),
   // If the server's own ANALYZE ran during the import, it saw no books, and the next one is a minute or more away.
   analyze: (client) => client.query(`${LIMITS}; ANALYZE books`),
   query: async (client, sql, values) => (await client.query(sql, values.slice())).rows,

@@ -54,33 +54,30 @@ const CONTINUE_IDS = `
   SELECT setval(pg_get_serial_sequence('books', 'id'), greatest(
     (SELECT max(id) FROM books), nextval(pg_get_serial_sequence('books', 'id'))))`
 
-export function postgresImport(client: pg.Client, schema: Schema): ImportTransaction {
+export function postgresImport(client: pg.Client, schema: Schema, keepIds = false): ImportTransaction {
   const extras = extrasOf(schema)
-  const all = insertInto(FIELD_NAMES, extras)
+  const all = insertInto(keepIds ? COLUMNS : FIELD_NAMES, extras)
   const onlyNew = insertInto(FIELD_NAMES, extras, schema.hasKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
-  const withIds = insertInto(COLUMNS, extras)
   let stored = 0
   let storing = Promise.resolve()
-  const insert = async (sql: string, books: readonly ImportedBook[], known: number | null = null) => {
-    const words = schema.hasWords ? await wordsOfAll(books) : []
-    const lists = [...listsOf(books), books.map(({ id }) => id)]
-    const values = [...lists, known, ...extras.of(books, () => words)]
-    await storing
-    storing = client.query(sql, values).then(({ rowCount }) => {
-      stored += rowCount ?? 0
-    })
-    // An error is thrown when the next group is inserted, or at the end.
-    storing.catch(() => {})
-  }
-  const number = async (sql: string) =>
-    Number((await client.query<{ value: number | null }>(sql)).rows[0]?.value ?? 0)
   return {
     begin: () => client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${schema.hasKeys ? USE_INDEX : ''}`),
-    highestId: () => number('SELECT max(id) AS value FROM books'),
-    insert: (books, known) => (known === undefined ? insert(all, books) : insert(onlyNew, books, known)),
-    insertWithIds: (books) => insert(withIds, books),
+    async number(sql) {
+      const { rows } = await client.query<{ value: number | null }>(sql)
+      return Number(rows[0]?.value ?? 0)
+    },
+    async insert(books, known) {
+      const words = schema.hasWords ? await wordsOfAll(books) : []
+      const lists = [...listsOf(books), books.map(({ id }) => id)]
+      const values = [...lists, known ?? null, ...extras.of(books, () => words)]
+      await storing
+      storing = client.query(known === undefined ? all : onlyNew, values).then(({ rowCount }) => {
+        stored += rowCount ?? 0
+      })
+      // An error is thrown when the next group is inserted, or at the end.
+      storing.catch(() => {})
+    },
     stored: () => storing.then(() => stored),
-    count: () => number('SELECT count(*) AS value FROM books'),
     continueIds: () => client.query(CONTINUE_IDS),
     commit: () => commit(client),
     rollback: () => client.query('ROLLBACK'),

@@ -2,12 +2,12 @@ import type pg from 'pg'
 import { INDEXED_FIELDS, type IndexedField } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, WORDS_VERSION, wordsOfBook } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH } from '../../catalogue/sort-key.ts'
-import { KEY_COLUMNS, textsUpTo } from '../client-server/page-sql.ts'
+import { KEY_COLUMNS, keysOf, textsUpTo } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import {
   type BookIndex,
-  type BookKeys,
   hasShortTexts,
+  type IndexEntry,
   STALE_BOOKS,
   type StaleBook,
 } from '../client-server/search-indexer.ts'
@@ -21,8 +21,12 @@ export const WORDS_OF = `${WORDS}_of`
 export const fingerprint = (title: string, author: string) => `md5(md5(${title}) || md5(${author}))`
 const FINGERPRINT = fingerprint("coalesce(title, '')", "coalesce(author, '')")
 
+const IS_STALE = `${WORDS_OF} IS DISTINCT FROM ${FINGERPRINT}`
+
+const idIf = (condition: string) => `(CASE WHEN ${condition} THEN id END)`
+
 /** The id of a stale book; NULL for others. */
-export const STALE_ID = `(CASE WHEN ${WORDS_OF} IS DISTINCT FROM ${FINGERPRINT} THEN id END)`
+export const STALE_ID = idIf(IS_STALE)
 
 /** The text of a tsvector, whose limit of 1 MiB exceeds all words that are kept of a title and an author. */
 export const vectorOf = (words: readonly string[]) => words.map((word) => `'${word}'`).join(' ')
@@ -48,64 +52,68 @@ export function matchesWords(
   return `(${WORDS} @@ ${bind(expression)}::tsquery)`
 }
 
-// In this order, the index of stale books is the only cheap plan, however many of them the planner expects.
-const SELECT_STALE = `
-  SELECT id, ${textsUpTo(SEARCHED_LENGTH)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS "isReadOnly"
-  FROM books WHERE ${STALE_ID} IS NOT NULL AND ${STALE_ID} > $1::bigint ORDER BY ${STALE_ID} LIMIT ${STALE_BOOKS}`
-
-const STORE = `
-  UPDATE books SET ${WORDS} = indexed.words::tsvector, ${WORDS_OF} = indexed.fingerprint
-  FROM unnest($1::bigint[], $2::text[], $3::text[]) AS indexed (book, words, fingerprint)
-  WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${WORDS_OF} IS DISTINCT FROM indexed.fingerprint`
-
-export const postgresSearchIndex = (pool: ConnectionPool<pg.Client>): BookIndex =>
-  indexOf(pool, SELECT_STALE, STORE, (books) => [
-    books.map(({ id }) => id),
-    books.map(({ words }) => vectorOf(words)),
-    books.map(({ fingerprint }) => fingerprint),
-  ])
-
-/** @param listsOf makes the lists that `storing` has as parameters. */
-function indexOf<Entry>(
-  pool: ConnectionPool<pg.Client>,
-  selectStale: string,
-  storing: string,
-  listsOf: (books: readonly Entry[]) => unknown[][],
-): BookIndex<Entry> {
-  return {
-    stale: (after) => pool.run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
-    store: (books) => pool.run(async (client) => (await client.query(storing, listsOf(books))).rowCount ?? 0),
-  }
-}
-
 export const SEPARATOR = "E'\\x01'"
 
 /** `plainKey` in SQL. The collation C compares texts as bytes, which in UTF-8 sort like code points. */
 export const plainKeyOf = (name: IndexedField) =>
   `(${SEPARATOR} || left(coalesce(${name}, ''), ${COMPARED_LENGTH})) COLLATE "C"`
 
-/** The part of a sort key from the separator on: the text. */
-const textIn = (key: string) => `substr(${key}, strpos(${key}, ${SEPARATOR}))`
+/** Whether the sort keys of a book are missing or were made of other texts. A key ends with its text. */
+const ARE_KEYS_DUE = `NOT (${INDEXED_FIELDS.map((name) => {
+  const key = KEY_COLUMNS[name]
+  return `substr(${key}, strpos(${key}, ${SEPARATOR})) = ${plainKeyOf(name)}`
+}).join(' AND ')})`
 
-export const isKeyOf = (name: IndexedField, key: string) => `${textIn(key)} = ${plainKeyOf(name)}`
+/** The id of such a book; NULL for others. */
+export const KEYS_DUE_ID = idIf(ARE_KEYS_DUE)
 
-/** The id of a book whose sort keys are missing or were made of other texts; NULL for others. */
-export const KEYS_DUE_ID = `(CASE WHEN NOT (${INDEXED_FIELDS.map((name) => isKeyOf(name, KEY_COLUMNS[name])).join(' AND ')}) THEN id END)`
+export const postgresSearchIndex = (pool: ConnectionPool<pg.Client>): BookIndex =>
+  indexOf(pool, IS_STALE, SEARCHED_LENGTH, wordsOfBook, {
+    set: [`${WORDS} = indexed.words::tsvector`, `${WORDS_OF} = indexed.fingerprint`],
+    columns: ['words'],
+    lists: (entries) => [entries.map(({ values }) => vectorOf(values))],
+  })
 
-// In this order, the index of books without keys is the only cheap plan, however many of them the planner expects.
-const SELECT_WITHOUT_KEYS = `
-  SELECT id, ${textsUpTo(COMPARED_LENGTH)}, ${IS_READ_ONLY} AS "isReadOnly"
-  FROM books WHERE ${KEYS_DUE_ID} IS NOT NULL AND ${KEYS_DUE_ID} > $1::bigint
-  ORDER BY ${KEYS_DUE_ID} LIMIT ${STALE_BOOKS}`
+export const postgresKeyIndex = (pool: ConnectionPool<pg.Client>): BookIndex =>
+  indexOf(pool, ARE_KEYS_DUE, COMPARED_LENGTH, keysOf, {
+    set: INDEXED_FIELDS.map((name) => `${KEY_COLUMNS[name]} = indexed.new_${name}`),
+    columns: INDEXED_FIELDS.map((name) => `new_${name}`),
+    lists: (entries) => INDEXED_FIELDS.map((_, i) => entries.map(({ values }) => values[i])),
+  })
 
-const NEW_KEYS = INDEXED_FIELDS.map((name) => `new_${name}`)
-const STORE_KEYS = `
-  UPDATE books SET ${INDEXED_FIELDS.map((name, i) => `${KEY_COLUMNS[name]} = ${NEW_KEYS[i]}`)}
-  FROM unnest($1::bigint[], ${INDEXED_FIELDS.map((_, i) => `$${i + 2}::text[]`)}) AS made (book, ${NEW_KEYS})
-  WHERE id = book AND ${KEYS_DUE_ID} IS NOT NULL AND ${INDEXED_FIELDS.map((name) => isKeyOf(name, `new_${name}`)).join(' AND ')}`
+/** What an index stores in the table of books, from lists with a value for each entry. */
+interface Stored {
+  readonly set: readonly string[]
+  /** The names of the lists, as columns of the table `indexed`. */
+  readonly columns: readonly string[]
+  lists(entries: readonly IndexEntry[]): unknown[][]
+}
 
-export const postgresKeyIndex = (pool: ConnectionPool<pg.Client>): BookIndex<BookKeys> =>
-  indexOf(pool, SELECT_WITHOUT_KEYS, STORE_KEYS, (books) => [
-    books.map(({ id }) => id),
-    ...INDEXED_FIELDS.map((_, i) => books.map(({ keys }) => keys[i])),
-  ])
+/** @param isStale the condition for stale books. @param length of the texts that are indexed, in characters. */
+function indexOf(
+  pool: ConnectionPool<pg.Client>,
+  isStale: string,
+  length: number,
+  valuesOf: BookIndex['valuesOf'],
+  { set, columns, lists }: Stored,
+): BookIndex {
+  const id = idIf(isStale)
+  // In this order, the index of stale books is the only cheap plan, however many of them the planner expects.
+  const selectStale = `
+    SELECT id, ${textsUpTo(length)}, ${FINGERPRINT} AS fingerprint, ${IS_READ_ONLY} AS "isReadOnly"
+    FROM books WHERE ${id} IS NOT NULL AND ${id} > $1::bigint ORDER BY ${id} LIMIT ${STALE_BOOKS}`
+  const storeEntries = `
+    UPDATE books SET ${set}
+    FROM unnest($1::bigint[], $2::text[], ${columns.map((_, i) => `$${i + 3}::text[]`)})
+      AS indexed (book, fingerprint, ${columns})
+    WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${isStale}`
+  return {
+    valuesOf,
+    stale: (after) => pool.run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
+    store: (entries) =>
+      pool.run(async (client) => {
+        const texts = [entries.map(({ id }) => id), entries.map(({ fingerprint }) => fingerprint)]
+        return (await client.query(storeEntries, [...texts, ...lists(entries)])).rowCount ?? 0
+      }),
+  }
+}

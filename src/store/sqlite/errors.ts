@@ -42,9 +42,6 @@ export const isLocked = (error: unknown) => meaningOf(error)?.name === 'BUSY'
 /** Whether SQLite lacks a permission that it needs. */
 export const isDenied = (error: unknown) => meaningOf(error)?.problem === 'access'
 
-/** Why the database cannot be used now, but perhaps later; undefined for any other error. */
-export const unavailableReason = (error: unknown) => meaningOf(error)?.reason
-
 /** @returns what SQLite's message leaves out, to be appended to it. @param path of the database file. */
 export function describeProblem(error: unknown, path: string): string {
   switch (meaningOf(error)?.problem) {

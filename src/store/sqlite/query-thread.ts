@@ -69,12 +69,12 @@ const waiting = new FairQueue<Query>(MAX_WAITING)
 let running: Query | undefined
 let isScheduled = false
 let rows = 0
-let isFollowing = false
+let isEnding = false
 
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
 connection.function(IS_WANTED, () => {
   if (++rows % ROWS === 0) receiveNow()
-  if (running?.isCancelled) throw cancelled()
+  if (running?.isCancelled || isEnding) throw cancelled()
   return 1
 })
 
@@ -127,7 +127,7 @@ function answerSoon(): void {
 
 /** The statements of a query share a transaction, so they see the same books. */
 async function answer(query: Query): Promise<void> {
-  if (query.isCancelled) throw cancelled()
+  if (query.isCancelled || isEnding) throw cancelled()
   const { question, index } = query
   try {
     database.prepare('BEGIN').run()
@@ -137,7 +137,8 @@ async function answer(query: Query): Promise<void> {
       return
     }
     const isBehind = state !== 'current'
-    if (isBehind) follow()
+    // In the background. An error is ignored: it recurs for a query that waits for the index.
+    if (isBehind) writer.call('index').catch(() => {})
     const { words } = question.kind === 'page' ? question.query.filter : question.filter
     const result = await resultOf(question, isBehind)
     query.resolve({ result, isIncomplete: isBehind && words !== undefined })
@@ -160,18 +161,6 @@ async function answerWhenIndexed(query: Query): Promise<void> {
   answerInTurn(query)
 }
 
-/** Has the index updated in the background. An error is ignored: it recurs for a query that waits for the index. */
-function follow(): void {
-  if (isFollowing) return
-  isFollowing = true
-  writer
-    .call('index')
-    .catch(() => {})
-    .finally(() => {
-      isFollowing = false
-    })
-}
-
 async function resultOf(question: Question, isBehind: boolean): Promise<QueryResult> {
   if (question.kind === 'count') return countBooks(database, question.filter, isBehind)
   if (question.kind === 'statistics') return readSqliteStatistics(database, question.filter, isBehind)
@@ -188,8 +177,7 @@ const cancelled = () => new Error('the query was cancelled')
 
 /** Cancels all queries, waiting and running. */
 async function end(): Promise<void> {
-  if (running !== undefined) running.isCancelled = true
-  for (const query of waiting) query.isCancelled = true
+  isEnding = true
   // The running query ends in this turn of the event loop.
   await new Promise(setImmediate)
   connection.close()

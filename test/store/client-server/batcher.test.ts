@@ -30,53 +30,50 @@ interface Sent {
   names: readonly string[]
   /** After this time of `Date.now()`, nothing may be written. */
   end: number
-  /** Takes the requests again, as before another attempt. */
-  take(): void
+  /** Makes another attempt. */
+  again(): void
   /** Takes the names of those that are left undone. */
   readonly ended: PromiseWithResolvers<readonly string[]>
 }
+
+type FakeBatcher = typeof Batcher<Sent, Request, string>
 
 /** A batcher for an operation on nothing. */
 class FakeOperation {
   readonly #sent: Sent[] = []
   /** What was sent, such as `[a b]`, with its time in milliseconds if it has less than all; and how requests ended. */
   readonly events: string[] = []
-  readonly #batcher: Batcher<Request, string>
+  readonly #batcher: InstanceType<FakeBatcher>
 
   constructor(batches = 1) {
-    const operation: ConstructorParameters<typeof Batcher<Request, string>>[0] = {
-      perform: async (take, time, alone) => {
-        const sent = this.#begin(take, time)
-        const undone = await sent.ended.promise
-        const result = alone ? 'alone' : 'together'
-        return sent.names.map((name) => (undone.includes(name) ? undefined : { result }))
+    const pool: ConstructorParameters<FakeBatcher>[0] = {
+      timeout: DEADLINE,
+      hasDoneNothing: (error) => error !== ERRORS.lost,
+      isUnknownSyntax: (error) => error === ERRORS.unknown,
+      run: async (work, { time } = {}) => {
+        const sent: Sent = { names: [], end: 0, again: () => {}, ended: Promise.withResolvers() }
+        let attempt = work(sent, sent.end)
+        sent.again = () => {
+          attempt = work(sent, sent.end)
+        }
+        this.#sent.push(sent)
+        this.events.push(`[${sent.names.join(' ')}]${time === DEADLINE ? '' : time}`)
+        await sent.ended.promise.catch(() => {})
+        return attempt
       },
-      isRepeatable: (error) => error !== ERRORS.lost,
-      isUnknown: (error) => error === ERRORS.unknown,
+    }
+    const operation: ConstructorParameters<FakeBatcher>[1] = {
+      kind: 'write',
+      perform: async (sent, requests, end, alone) => {
+        Object.assign(sent, { names: requests.map(({ name }) => name), end })
+        const undone = await sent.ended.promise
+        return requests.map(({ name }) => (undone.includes(name) ? undefined : alone ? 'alone' : 'together'))
+      },
       shapeOf: ({ shape = '' }) => shape,
       keyOf: ({ key }) => key as number,
       lengthOf: ({ length = 0 }) => length,
-      isWrite: true,
-      onBatch: () => {},
     }
-    this.#batcher = new Batcher(operation, batches, DEADLINE)
-  }
-
-  #begin(take: () => { requests: readonly Request[]; end: number }, time: number): Sent {
-    const sent: Sent = {
-      names: [],
-      end: Number.NaN,
-      take() {
-        const { requests, end } = take()
-        this.names = requests.map(({ name }) => name)
-        this.end = end
-      },
-      ended: Promise.withResolvers(),
-    }
-    sent.take()
-    this.#sent.push(sent)
-    this.events.push(`[${sent.names.join(' ')}]${time === DEADLINE ? '' : time}`)
-    return sent
+    this.#batcher = new Batcher(pool, operation, batches)
   }
 
   /** Sends requests of one turn. */
@@ -124,7 +121,7 @@ async function play(steps: string): Promise<void> {
     if (verb === 'batches') operation = new FakeOperation(Number(names[0]))
     else if (verb === 'send') await operation.send(...names.map(named))
     else if (verb === 'pass') await pass(Number(names[0]))
-    else if (verb === 'again') operation.of(names[0]).take()
+    else if (verb === 'again') operation.of(names[0]).again()
     else if (verb === 'done') operation.of(names[0]).ended.resolve([])
     else if (verb === 'undone') operation.of(names[0]).ended.resolve(names)
     else operation.of(names[0]).ended.reject(ERRORS[verb])

@@ -6,7 +6,7 @@ import { forever, newPool, pass, settle, useDriver, watch } from './fake-driver.
 
 useDriver()
 
-const STEPS = ['begin', 'highestId', 'insert', 'insertWithIds', 'count', 'continueIds', 'commit', 'rollback']
+const STEPS = ['begin', 'number', 'insert', 'commit', 'rollback']
 
 /** Imports two groups of books into a server that does everything at once, except what is replaced. */
 function importBooks(replaced: Partial<ImportTransaction>, signal?: AbortSignal) {

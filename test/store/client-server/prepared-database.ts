@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
 import type { Databases, Row } from '../../support/database-server.ts'
@@ -55,3 +56,10 @@ export async function prepareStore(t: TestContext, databases: () => Promise<Data
   const database = await prepareDatabase(t, databases)
   return { ...database, store: await database.open(10), on: await databases() }
 }
+
+/** @returns what the refusal says. */
+export const refusal = (open: () => Promise<Store>): Promise<string> =>
+  open().then(
+    () => assert.fail('the store was opened'),
+    (error: Error) => error.message,
+  )

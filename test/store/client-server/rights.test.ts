@@ -8,7 +8,8 @@ import type { Databases, ServerEngine } from '../../support/database-server.ts'
 import { databaseUrl, nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
-import { type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
+import { inGroups } from '../pages.ts'
+import { type PreparedDatabase, prepareDatabase, refusal } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
 
 const DOCS = readFileSync('docs/engines.md', 'utf8')
@@ -83,13 +84,6 @@ async function run(on: Databases, url: string, statements: string | undefined): 
   const connection = await createConnection({ uri: on.url, multipleStatements: true })
   await connection.query(statements).finally(() => connection.destroy())
 }
-
-/** @returns what the refusal says. */
-const refusal = (open: () => Promise<Store>): Promise<string> =>
-  open().then(
-    () => assert.fail('the store was opened'),
-    (error: Error) => error.message,
-  )
 
 /** It is open, has everything for queries, and can be used. */
 async function assertComplete({ open, reports }: PreparedDatabase): Promise<void> {
@@ -215,11 +209,8 @@ for (const engine of ['postgres', 'mysql'] as const) {
 }
 
 async function assertWritesNothing(store: Store, id: number): Promise<void> {
-  async function* books() {
-    yield [BOOK]
-  }
   await assert.rejects(store.create(BOOK), isRefused)
   await assert.rejects(store.update(id, { year: 2 }), isRefused)
   await assert.rejects(store.delete(id), isRefused)
-  await assert.rejects(store.import(books()), isRefused)
+  await assert.rejects(store.import(inGroups([BOOK])), isRefused)
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { wordsOfBook } from '../../../src/catalogue/search-words.js'
 import {
   type BookIndex,
   BookIndexer,
-  type BookWords,
+  type IndexEntry,
   type StaleBook,
-  WORDS_OF_BOOKS,
 } from '../../../src/store/client-server/search-indexer.ts'
 
 /** Of which a step can make the words of few books only. */
@@ -13,7 +13,8 @@ const COSTLY = '㌖'.repeat(4000)
 
 /** An index in memory of books that are all stale, which stores a step when it may. */
 class FakeIndex implements BookIndex {
-  readonly steps: (readonly BookWords[])[] = []
+  readonly valuesOf = wordsOfBook
+  readonly steps: (readonly IndexEntry[])[] = []
   readonly #stale: readonly StaleBook[]
   readonly #mayStore: Promise<void>
 
@@ -27,14 +28,12 @@ class FakeIndex implements BookIndex {
     return this.#stale.filter(({ id }) => id > after).slice(0, 200)
   }
 
-  async store(books: readonly BookWords[]): Promise<number> {
+  async store(books: readonly IndexEntry[]): Promise<number> {
     await this.#mayStore
     this.steps.push(books)
     return books.length
   }
 }
-
-const newIndexer = (index: BookIndex) => new BookIndexer(index, WORDS_OF_BOOKS)
 
 // What queries see of it: queries.test.ts and the contract.
 describe('the index of words on a server', () => {
@@ -44,7 +43,7 @@ describe('the index of words on a server', () => {
   ] as const)
     it(what, async () => {
       const index = new FakeIndex(books, text)
-      const indexer = newIndexer(index)
+      const indexer = new BookIndexer(index)
       assert.equal(await indexer.bringUpToDate(60_000), true)
       const ids = index.steps.flat().map(({ id }) => id)
       assert.deepEqual(
@@ -58,7 +57,7 @@ describe('the index of words on a server', () => {
   it('ends with the step that is being done', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const index = new FakeIndex(1000, COSTLY, promise)
-    const indexer = newIndexer(index)
+    const indexer = new BookIndexer(index)
     const indexed = indexer.bringUpToDate(60_000)
     const closed = indexer.close()
     resolve()

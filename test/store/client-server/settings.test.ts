@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { ImportedBook, Store } from '../../../src/catalogue/store.ts'
+import type { Store } from '../../../src/catalogue/store.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { readRows, serverMissing, startServer } from '../../faults/engine-servers.ts'
@@ -8,9 +8,9 @@ import type { DatabaseServer } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { pgbouncerMissing, startPgbouncer } from '../../support/pgbouncer.ts'
-import { listAll, plain } from '../pages.ts'
+import { inGroups, listAll, plain } from '../pages.ts'
 import { createMany } from './many-books.ts'
-import { prepareDatabase } from './prepared-database.ts'
+import { prepareDatabase, refusal } from './prepared-database.ts'
 import { GORM } from './tables-of-others.ts'
 
 /** What the configuration of a server may set for each connection, to the harm of this service. */
@@ -24,6 +24,9 @@ const MYSQL = [
 const TITLES = ['García Márquez 📚', "\\'", 'NULL', 'Ёлки']
 const BOOKS = TITLES.map((title, i) => ({ title, author: 'José', year: i }))
 
+/** The only book that is left, as the database has it. */
+const REST = { title: 'É', author: 'NULL', year: 9 }
+
 /** Does everything that a store is for. */
 async function useStore(store: Store): Promise<void> {
   const created = await Promise.all(BOOKS.map((book) => store.create(book)))
@@ -34,13 +37,11 @@ async function useStore(store: Store): Promise<void> {
     updated.map((book) => ({ ...book })),
     created.map((book) => ({ ...book, year: book.year + 1 })),
   )
-  async function* books(): AsyncGenerator<ImportedBook[]> {
-    yield [
-      ...BOOKS.map((book) => ({ ...book, year: book.year + 1 })),
-      { title: 'É', author: 'NULL', year: 9 },
-    ]
-  }
-  assert.deepEqual(await store.import(books(), { skipExisting: true }), { added: 1, skipped: BOOKS.length })
+  const books = [...BOOKS.map((book) => ({ ...book, year: book.year + 1 })), REST]
+  assert.deepEqual(await store.import(inGroups(books), { skipExisting: true }), {
+    added: 1,
+    skipped: BOOKS.length,
+  })
   assert.deepEqual((await listAll(store)).map(({ title }) => title).sort(), [...TITLES, 'É'].sort())
   for (const words of [['garcia'], ['елки']]) assert.equal(await store.count({ words }), 1)
   assert.equal(await store.count({ words: ['jose'] }), BOOKS.length)
@@ -52,9 +53,6 @@ async function useStore(store: Store): Promise<void> {
   assert.ok(page.more)
   await Promise.all(created.map(({ id }) => store.delete(id)))
 }
-
-/** The only book that is left, as the database has it. */
-const REST = { title: 'É', author: 'NULL', year: 9 }
 
 describe('a server of PostgreSQL that sets something for each connection', {
   skip: engineMissing('postgres'),
@@ -152,11 +150,3 @@ describe('a server of MySQL that sets something for each connection', {
     assert.match(await refusal(open), /max_sort_length is 1024 and has to be 4096/)
   })
 })
-
-/** @returns what the refusal says. */
-async function refusal(open: () => Promise<Store>): Promise<string> {
-  return open().then(
-    () => assert.fail('the store was opened'),
-    (error: Error) => error.message,
-  )
-}

@@ -8,7 +8,7 @@ import { booksContract } from '../contract.ts'
 import { queryContract } from '../contract-query.ts'
 import { EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
 import { openNewDatabase } from '../new-database.ts'
-import { listAll } from '../pages.ts'
+import { inGroups, listAll } from '../pages.ts'
 import { assertComplete, assertExact, by, insert, ORDERS, PLENTY, TITLES, walk } from './plain-search.ts'
 import { prepareDatabase } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
@@ -92,10 +92,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
       await Promise.all(
         many.map((each, i) => store.update(each.id, i % 2 === 0 ? { title: `Un ${i}` } : { year: 2 })),
       )
-      async function* groups() {
-        yield [book('The imported'), book(`A ${'y'.repeat(3000)}`)]
-      }
-      await store.import(groups())
+      await store.import(inGroups([book('The imported'), book(`A ${'y'.repeat(3000)}`)]))
       const due =
         engine === 'postgres'
           ? `SELECT id FROM books WHERE split_part(title_key_3, E'\\x01', 2) <> left(title, 250)
@@ -140,24 +137,22 @@ for (const engine of ['postgres', 'mysql'] as const) {
       const { open, run } = await earlier(t, 3)
       const store = await open()
       await run(insert(['The theirs']))
-      async function* groups() {
-        yield [...TITLES, 'The theirs', 'new'].map((title, i) => ({
-          title,
-          author: ['Éluard', 'eluard', 'Zola'][title === 'The theirs' ? 0 : i % 3] ?? '',
-          year: title === 'The theirs' ? 0 : i,
-        }))
-      }
-      assert.deepEqual(await store.import(groups(), { skipExisting: true }), {
+      const books = [...TITLES, 'The theirs', 'new'].map((title, i) => ({
+        title,
+        author: ['Éluard', 'eluard', 'Zola'][title === 'The theirs' ? 0 : i % 3] ?? '',
+        year: title === 'The theirs' ? 0 : i,
+      }))
+      assert.deepEqual(await store.import(inGroups(books), { skipExisting: true }), {
         added: 1,
         skipped: TITLES.length + 1,
       })
     })
 
     describe('for which an account may not make columns', () => {
-      const open = async () =>
+      const prepare = async () =>
         openNewDatabase(await databases(), (name) => [GORM[engine], ...restrict(engine, name)])
-      booksContract(open)
-      queryContract(open, { isIndexed: false })
+      booksContract(prepare)
+      queryContract(prepare, { isIndexed: false })
     })
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { RowDataPacket } from 'mysql2/promise'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { dialectOf, NO_WORDS } from '../../../src/store/mysql/dialect.ts'
+import { dialectOf } from '../../../src/store/mysql/dialect.ts'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { WORDS } from '../../../src/store/mysql/search-index.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
@@ -13,7 +13,7 @@ import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { prepareDatabase } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
 import { openNewDatabase, openPatiently } from '../new-database.ts'
-import { plain } from '../pages.ts'
+import { inGroups, plain } from '../pages.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -51,10 +51,8 @@ async function useEverything(store: Store): Promise<void> {
   const expected = await store.find(id)
   assert.ok(expected !== undefined)
   await Promise.all([store.find(id), store.find(id), store.update(id, { author: 'B' }, expected)])
-  async function* books() {
-    yield [BOOK, { ...BOOK, title: 'another' }]
-  }
-  assert.equal((await store.import(books(), { skipExisting: true })).added, 2)
+  const books = inGroups([BOOK, { ...BOOK, title: 'another' }])
+  assert.equal((await store.import(books, { skipExisting: true })).added, 2)
   await store.count({ words: ['another'] })
   assert.equal(await store.delete(id), true)
 }
@@ -143,10 +141,7 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     const store = await open()
     await run(`CREATE TRIGGER deadlock BEFORE INSERT ON books FOR EACH ROW
       SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213`)
-    async function* books() {
-      yield [BOOK]
-    }
-    await assert.rejects(store.import(books()), StoreUnavailable)
+    await assert.rejects(store.import(inGroups([BOOK])), StoreUnavailable)
   })
 
   it('does no statement again by itself as a node of Galera: its books would get other ids', async (t) => {
@@ -166,16 +161,14 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     const { open, run, query } = await prepareDatabase(t, databases)
     const store = await open()
     await run(`ALTER TABLE ${WORDS} STATS_AUTO_RECALC = 0`)
-    async function* books() {
-      yield Array.from({ length: MANY }, (_, i) => ({
-        title: `word${i % 7} w${i} v${i % 50} u${i % 11}`,
-        author: `a${i % 100} b${i % 9}`,
-        year: 1,
-      }))
-    }
-    await store.import(books())
+    const books = Array.from({ length: MANY }, (_, i) => ({
+      title: `word${i % 7} w${i} v${i % 50} u${i % 11}`,
+      author: `a${i % 100} b${i % 9}`,
+      year: 1,
+    }))
+    await store.import(inGroups(books))
     while ((await store.count({ words: ['word'] })) < MANY);
-    const { where } = conditionOf({ words: ['word'] }, dialectOf('year', 'stored', NO_WORDS))
+    const { where } = conditionOf({ words: ['word'] }, dialectOf('year', 'stored'))
     const plan = await query(
       `EXPLAIN SELECT id FROM books WHERE ${where.replaceAll('?', "'word'")} ORDER BY id LIMIT 50`,
     )

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { clockOffset, PostgresDriver } from '../../../src/store/postgres/driver.ts'
+import { PostgresDriver, serverTime } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { pgbouncerMissing, startPgbouncer } from '../../support/pgbouncer.ts'
@@ -18,7 +18,7 @@ async function offset(url: string): Promise<number> {
   const driver = new PostgresDriver(parsePostgresUrl(url, {}))
   const client = await driver.connect()
   await driver.end(client)
-  return clockOffset(client)
+  return serverTime(client, 0) * 1000
 }
 
 describe('the offset of the clock of PostgreSQL, which has the clock of this machine', {

@@ -8,13 +8,12 @@ import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { prepareDatabase } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
 import { openNewDatabase } from '../new-database.ts'
+import { inGroups } from '../pages.ts'
 
 const MANY = 3000
 
-async function* manyBooks(author: string, count = MANY): AsyncGenerator<ImportedBook[]> {
-  for (let i = 0; i < count; i += 1000)
-    yield Array.from({ length: 1000 }, (_, k) => ({ title: `Title ${i + k}`, author, year: k % 100 }))
-}
+const manyBooks = (author: string, count = MANY) =>
+  inGroups(Array.from({ length: count }, (_, i) => ({ title: `Title ${i}`, author, year: i % 100 })))
 
 describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
   const databases = useDatabases('postgres')
@@ -41,9 +40,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
 
   it('compares an imported book with one of the equal ones that were there before, and none of the import', async (t) => {
     const { open, query } = await prepareDatabase(t, databases)
-    async function* equal(): AsyncGenerator<ImportedBook[]> {
-      for (let i = 0; i < 20; i++) yield Array(100).fill({ id: 1, title: 'T', author: 'A', year: 1 })
-    }
+    const equal = () => inGroups(Array(2000).fill({ id: 1, title: 'T', author: 'A', year: 1 }), 100)
     for (const skipped of [0, 2000]) {
       const store = await open()
       const imported = await store.import(equal(), { skipExisting: true })
@@ -64,7 +61,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
       const [row] = await query("SELECT reltuples FROM pg_class WHERE oid = 'books'::regclass")
       return Number(row?.reltuples)
     }
-    async function* books(): AsyncGenerator<ImportedBook[]> {
+    async function* books(): AsyncGenerator<readonly ImportedBook[]> {
       yield* manyBooks('A')
       // The books are there, and not committed.
       await run('ANALYZE books')
@@ -101,12 +98,9 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     it(`stores the words of imported books with them, if they are short: ${JSON.stringify(options)}`, async (t) => {
       const { open, query } = await prepareDatabase(t, databases)
       const store = await open()
-      async function* books(): AsyncGenerator<ImportedBook[]> {
-        const titles = [...Array<string>(MANY).fill('Title'), 'Title '.repeat(100)]
-        for (let i = 0; i <= MANY; i += 500)
-          yield titles.slice(i, i + 500).map((title, k) => ({ id: i + k + 1, title, author: 'A', year: 1 }))
-      }
-      await store.import(books(), options)
+      const titles = [...Array<string>(MANY).fill('Title'), 'Title '.repeat(100)]
+      const books = titles.map((title, i) => ({ id: i + 1, title, author: 'A', year: 1 }))
+      await store.import(inGroups(books, 500), options)
       while ((await store.count({ words: ['title'] })) <= MANY);
       await store.close()
       // A row that was changed afterwards is of another transaction.

@@ -6,6 +6,7 @@ import { LIST_BOUNDS, openBookReader, sharedReads } from '../../../src/store/sql
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
+import { inGroups } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -58,9 +59,6 @@ it('the snapshots of all threads begin anew after every response of a store', as
   const responses = new ResponseCount()
   const connect = threads.connect.bind(threads)
   const store = openSqlite({ path: file.path, connect, responses, threads: 2, end: () => threads.close() })
-  async function* books() {
-    yield [BOOK]
-  }
   const byYear = { filter: {}, order: [{ name: 'year', descending: false }, ...BY_ID] } as const
   for (const [name, request] of Object.entries({
     create: () => store.create(BOOK),
@@ -68,7 +66,7 @@ it('the snapshots of all threads begin anew after every response of a store', as
     page: () => store.page(byYear, undefined, LIST_BOUNDS),
     count: () => store.count({}),
     statistics: () => store.statistics({}),
-    import: () => store.import(books()),
+    import: () => store.import(inGroups([BOOK])),
     delete: () => store.delete(1),
     'update of no book': () => store.update(1, { year: 2 }),
   })) {

@@ -1,11 +1,13 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { parseDbUrl } from '../../../src/store/db-url.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { makeDurable } from '../../../src/store/sqlite/connection.ts'
+import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
 import { temporaryDirectory } from '../../support/service.ts'
-import type { TestStore } from '../use-store.ts'
 
 /** A test that fails closes no store, and its threads would keep the process from ending. Most are closed already. */
 const opened: Store[] = []
@@ -33,19 +35,17 @@ export async function openedFile(from?: string) {
   }
 }
 
-/** A store in a new file. */
-export async function openNewFile(): Promise<TestStore> {
+/** A new file with the tables of this version, and a connection to it that hardly waits for a lock. */
+export function newDatabase() {
   const file = newFile()
-  let store = await openFile(file.path)
+  const database = new DatabaseSync(file.path, { timeout: 50 })
+  makeDurable(database)
+  ensureSchema(database)
   return {
-    store,
-    reopen: async () => {
-      await store.close()
-      store = await openFile(file.path)
-      return store
-    },
-    remove: async () => {
-      await store.close()
+    path: file.path,
+    database,
+    [Symbol.dispose]: () => {
+      database.close()
       file[Symbol.dispose]()
     },
   }

@@ -2,19 +2,15 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
-import { makeDurable } from '../../../src/store/sqlite/connection.ts'
-import { unavailableReason } from '../../../src/store/sqlite/errors.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { storeError } from '../../../src/store/sqlite/errors.ts'
 import {
   groupCommit,
   type Outcome,
   type Write,
   type WrittenBook,
 } from '../../../src/store/sqlite/group-commit.ts'
-import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
-import { newFile } from './file.ts'
-
-/** How long the connections of these tests wait for a lock, in milliseconds. */
-const timeout = 50
+import { newDatabase } from './file.ts'
 
 const create = (title: string, year = 1): Write => ({ kind: 'create', book: { title, author: 'A', year } })
 const remove = (id: number): Write => ({ kind: 'delete', id, expected: undefined })
@@ -27,21 +23,18 @@ const update = (id: number, changes: BookChanges): Write => ({
 const book = (id: number, title: string, year = 1): Book => ({ id, title, author: 'A', year })
 
 describe('a group of writes that SQLite commits together', () => {
-  let file: ReturnType<typeof newFile>
+  let file: ReturnType<typeof newDatabase>
   let database: DatabaseSync
   let other: DatabaseSync
   let group: ReturnType<typeof groupCommit>
   beforeEach(() => {
-    file = newFile()
-    database = new DatabaseSync(file.path, { timeout })
-    makeDurable(database)
-    ensureSchema(database)
+    file = newDatabase()
+    database = file.database
     group = groupCommit(database)
-    other = new DatabaseSync(file.path, { timeout })
+    other = new DatabaseSync(file.path, { timeout: 50 })
   })
   afterEach(() => {
     other.close()
-    database.close()
     file[Symbol.dispose]()
   })
 
@@ -159,5 +152,6 @@ function rowOrError(outcome: Outcome | undefined): WrittenBook | string | undefi
 /** Why the database cannot be used now, if that is the reason of the error. */
 function reasonOf(outcome: Outcome): string | undefined {
   assert.ok('error' in outcome)
-  return unavailableReason(outcome.error)
+  const error = storeError(outcome.error)
+  return error instanceof StoreUnavailable ? error.reason : undefined
 }

@@ -3,24 +3,19 @@ import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { importStaging } from '../../../src/store/sqlite/import-staging.ts'
-import { ensureSchema } from '../../../src/store/sqlite/schema.ts'
-import { newFile } from './file.ts'
+import { newDatabase } from './file.ts'
 
 describe('books that are staged for an import into SQLite', () => {
-  let file: ReturnType<typeof newFile>
-  let database: DatabaseSync
+  let file: ReturnType<typeof newDatabase>
   let other: DatabaseSync
 
   beforeEach(() => {
-    file = newFile()
-    database = openConnection(file.path)
-    ensureSchema(database)
+    file = newDatabase()
     other = openConnection(file.path)
   })
 
   afterEach(() => {
     other.close()
-    database.close()
     file[Symbol.dispose]()
   })
 
@@ -29,7 +24,7 @@ describe('books that are staged for an import into SQLite', () => {
     for (const title of titles) insert.run(title)
   }
   const stage = (...titles: string[]) => {
-    const staging = importStaging(database, { skipExisting: true })
+    const staging = importStaging(file.database, { skipExisting: true })
     staging.add(titles.flatMap((title) => [null, title, 'A', 1]))
     while (staging.skipExisting());
     return staging

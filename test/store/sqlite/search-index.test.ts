@@ -4,19 +4,18 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { NewBook } from '../../../src/catalogue/book.ts'
 import { allPages } from '../../../src/catalogue/page.ts'
 import type { BookFilter, BookQuery, Position, SortField, SortName } from '../../../src/catalogue/query.ts'
 import { sortKey } from '../../../src/catalogue/sort-key.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
-import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
+import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { IS_WANTED } from '../../../src/store/sqlite/dialect.ts'
 import { readSqlitePage } from '../../../src/store/sqlite/query.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { searchIndexOf } from '../../../src/store/sqlite/search-index.ts'
-import { booksOf, listAll, plain } from '../pages.ts'
+import { booksOf, inGroups, listAll, plain } from '../pages.ts'
 import { searchFor } from '../query-model.ts'
-import { newFile, openedFile, openFile } from './file.ts'
+import { newDatabase, newFile, openedFile, openFile } from './file.ts'
 
 const PLENTY = { books: 1000, text: 2 ** 20 }
 const by = (...names: SortName[]): SortField[] =>
@@ -32,22 +31,6 @@ function earlierFile(version: number) {
   return file
 }
 
-/** A new file with the tables of this version. */
-function newDatabase() {
-  const file = newFile()
-  const database = new DatabaseSync(file.path, { timeout: 50 })
-  makeDurable(database)
-  ensureSchema(database)
-  return {
-    path: file.path,
-    database,
-    [Symbol.dispose]: () => {
-      database.close()
-      file[Symbol.dispose]()
-    },
-  }
-}
-
 async function search(store: Store, text: string): Promise<number[]> {
   return booksOf(await store.page(searchFor(text), undefined, PLENTY)).map(({ id }) => id)
 }
@@ -55,10 +38,8 @@ async function search(store: Store, text: string): Promise<number[]> {
 const sorted = async (store: Store) =>
   booksOf(await store.page(ALL_BY_TITLE, undefined, PLENTY)).map(({ title }) => title)
 
-async function* groups(books: number): AsyncGenerator<NewBook[]> {
-  for (let i = 0; i < books; i += 1000)
-    yield Array.from({ length: 1000 }, (_, j) => ({ title: `word${i + j}`, author: 'A', year: j }))
-}
+const groups = (books: number) =>
+  inGroups(Array.from({ length: books }, (_, i) => ({ title: `word${i}`, author: 'A', year: i % 1000 })))
 
 /** Adds so many books that the index is far behind, and keeps the lock so that it cannot follow. */
 const addManyAndLock = (database: DatabaseSync, changes = '') =>

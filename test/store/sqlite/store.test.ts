@@ -1,4 +1,7 @@
 import { storeContract } from '../contract.ts'
-import { openNewFile } from './file.ts'
+import { newFile, openFile } from './file.ts'
 
-storeContract('SQLite', openNewFile)
+storeContract('SQLite', async () => {
+  const file = newFile()
+  return { open: () => openFile(file.path), remove: file[Symbol.dispose] }
+})

@@ -17,7 +17,7 @@ import { ResponseCount, ThreadClient } from '../../../src/store/sqlite/threads.t
 import type { WriterFunctions } from '../../../src/store/sqlite/writer-thread.ts'
 import { logIn } from '../../support/client.ts'
 import { startService } from '../../support/service.ts'
-import { listAll, plain } from '../pages.ts'
+import { inGroups, listAll, plain } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
 const MIB = 1024 * 1024
@@ -63,6 +63,7 @@ afterEach(async () => {
   file[Symbol.dispose]()
 })
 
+const IMPORTED = { title: 'imported', author: 'A', year: 1 }
 const create = (title: string) => store.create({ title, author: 'A', year: 1 })
 const titlesOf = (books: readonly Book[]) => books.map(({ title }) => title).toSorted()
 const numbered = (count: number, prefix = '') => Array.from({ length: count }, (_, i) => `${prefix}${i}`)
@@ -106,11 +107,8 @@ describe('writes to SQLite', () => {
 
 describe('writes to SQLite that have to wait', () => {
   it('wait while an import takes its last step', async () => {
-    async function* books() {
-      yield [{ title: 'imported', author: 'A', year: 1 }]
-    }
     const blocked = lock()
-    const importing = store.import(books())
+    const importing = store.import(inGroups([IMPORTED]))
     await setImmediate()
     // The thread of the import has staged the book.
     await once(thread, 'message')
@@ -124,22 +122,16 @@ describe('writes to SQLite that have to wait', () => {
   })
 
   it('are indexed after an import, although nobody writes or searches', async () => {
-    async function* books() {
-      yield [{ title: 'imported', author: 'A', year: 1 }]
-    }
-    await store.import(books())
+    await store.import(inGroups([IMPORTED]))
     using other = new DatabaseSync(file.path, { readOnly: true, timeout: 60_000 })
     const due = other.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
     while (due.get()?.books !== 0) await setTimeout(10)
   })
 
   it('store nothing of an import if its last group cannot be staged', async () => {
-    async function* books() {
-      yield [{ title: 'imported', author: 'A', year: 1 }]
-      // SQLite takes no objects.
-      yield [{ title: {} as string, author: 'A', year: 1 }]
-    }
-    await assert.rejects(store.import(books()), /cannot be bound/)
+    // SQLite takes no objects.
+    const books = [IMPORTED, { ...IMPORTED, title: {} as string }]
+    await assert.rejects(store.import(inGroups(books, 1)), /cannot be bound/)
     assert.deepEqual(await listAll(store), [])
   })
 
@@ -319,7 +311,7 @@ describe('closing the SQLite store', () => {
     const gate = Promise.withResolvers<void>()
     async function* books() {
       await gate.promise
-      yield [{ title: 'imported', author: 'A', year: 1 }]
+      yield [IMPORTED]
     }
     const importing = store.import(books())
     const closed = booksAfterClose()
