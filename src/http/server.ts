@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import { type Config, shareOf, type TrustProxy } from '../config.ts'
+import { withContext } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { handleErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
@@ -12,7 +13,6 @@ import { ByteBudget } from './protocol/byte-budget.ts'
 import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
 import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
 import { oneAtATime, serveThrough } from './protocol/turns.ts'
-import { requestLog } from './request-log.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi } from './routes/index.ts'
 import type { Services } from './services.ts'
@@ -56,7 +56,7 @@ export function createServer(
 ): FastifyInstance {
   const app = fastify({
     loggerInstance: log,
-    childLoggerFactory: requestLog,
+    childLoggerFactory: withContext,
     genReqId: requestId,
     trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),
