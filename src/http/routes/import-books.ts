@@ -186,7 +186,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         failure.bodyTooLarge,
         failure.unsupportedMediaType,
       ],
-      operation: { requestBody: REQUEST_BODY },
+      requestBody: REQUEST_BODY,
     }),
     config: { unreadable: failure.unsupportedMediaType, streamed: true },
     handler: async (request, reply) => {

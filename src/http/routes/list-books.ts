@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientOf } from '../../auth/login-throttle.ts'
 import { Book } from '../../catalogue/book.ts'
 import type { Schema } from '../../catalogue/json-schema.ts'
 import { allPages } from '../../catalogue/page.ts'
@@ -24,9 +23,14 @@ import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
-import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
+import {
+  ListParameters,
+  type ListRequest,
+  nextPage,
+  queryOptions,
+  readListRequest,
+} from './list-parameters.ts'
 import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
-import { announceIncomplete } from './response-headers.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 
@@ -67,13 +71,7 @@ export function listBooks(
       if (asked?.spreadsheet && format !== 'csv')
         throw invalid('spreadsheet is only for requests that accept text/csv')
       // Reading `request.signal` makes Fastify create it. The list of all books needs none.
-      const options: QueryOptions = asked
-        ? {
-            signal: request.signal,
-            client: clientOf(request.ip),
-            onIncomplete: () => announceIncomplete(reply),
-          }
-        : {}
+      const options = asked ? queryOptions(request, reply) : {}
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
