@@ -67,19 +67,8 @@ const NULLABLE_TEXT: Schema = { anyOf: [{ type: 'string' }, { type: 'null' }] }
 
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
-export interface ImportResult {
-  readonly source: string
-  readonly encoding: string
-  readonly columns: FoundColumns
-  readonly rows: number
-  readonly added: number
-  readonly skipped: number
-  readonly without_year: number
-  readonly empty: number
-  readonly faulty: number
-  readonly faults: readonly RowFault[]
-  readonly preview: readonly (readonly string[])[]
-}
+type ImportResult = Omit<ImportReport, 'withoutYear' | 'hasInvalidBytes' | 'summary' | 'add'> &
+  Imported & { readonly without_year: number }
 
 export const ImportResult = objectSchema<ImportResult>(
   {
@@ -243,19 +232,9 @@ async function importFile(
     else if (!(error instanceof FaultyRows) || reading.skipFaulty) throw error
     return NONE
   })
-  const { source, encoding, columns, rows, withoutYear, empty, faulty, faults, preview } = report
-  return {
-    source,
-    encoding,
-    columns,
-    rows,
-    ...counts,
-    without_year: withoutYear,
-    empty,
-    faulty,
-    faults,
-    preview: options.dryRun ? preview : [],
-  }
+  const preview = options.dryRun ? report.preview : []
+  // The schema leaves out what else the report has.
+  return { ...report, ...counts, without_year: report.withoutYear, preview }
 }
 
 const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)
