@@ -30,9 +30,12 @@ import {
   queryOptions,
   readListRequest,
 } from './list-parameters.ts'
-import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
+import { enveloped, listing, listText } from './list-stream.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
+
+/** The most text of a page that a client gets, in bytes of UTF-8. */
+const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
 /** The memory that a list usually takes, in bytes. */
 const LIST_SIZE = 128 * 1024
@@ -98,7 +101,9 @@ export function listBooks(
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     if (asked?.limit !== undefined) {
-      const page = await readRequestedPage(books.store, asked.query, asked.after, asked.limit, options)
+      // The page has fewer books than `limit` if their texts are very long.
+      const bounds = { books: asked.limit, text: MAX_PAGE_TEXT }
+      const page = await books.store.page(asked.query, asked.after, bounds, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
