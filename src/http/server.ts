@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
 import { type Config, shareOf, type TrustProxy } from '../config.ts'
@@ -11,8 +10,7 @@ import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
 import { ByteBudget } from './protocol/byte-budget.ts'
 import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
-import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
-import { oneAtATime, serveThrough } from './protocol/turns.ts'
+import { connectionLimit, manageConnections } from './protocol/connections.ts'
 import { registerHealth } from './routes/health.ts'
 import { registerApi } from './routes/index.ts'
 import type { Services } from './services.ts'
@@ -88,9 +86,8 @@ export function createServer(
   refuseUnroutable(app.server, app.routing)
   const share = (limit: number) => shareOf(limit, settings)
   const { waitingRequests, bodies, listsInProgress } = SHARED_LIMITS
-  const idle = new Set<Socket>()
-  limitConnections(app.server, share(connectionLimit()), idle, app.log)
-  serveThrough(app.server, oneAtATime(share(waitingRequests), idle))
+  const limits = { connections: share(connectionLimit()), waitingRequests: share(waitingRequests) }
+  manageConnections(app.server, limits, app.log)
 
   const responses = new ByteBudget(app.log, share(SHARED_LIMITS.responses), share(listsInProgress))
   addGate(app, { services, corsOrigins: settings.corsOrigins, headerLimit: LIMITS.headers, responses })

@@ -10,7 +10,7 @@ const SOME = 200
 const service = useService((started) => started.createBook())
 const readBook = () => head('GET /book/1', `Authorization: ${service.token}`)
 
-// Clients that are slow: test/spec/decisions-slow.long.ts and test/http/protocol/connection-limit.test.ts.
+// Clients that are slow: test/spec/decisions-slow.long.ts and test/http/protocol/connections.test.ts.
 for (const [when, request, statuses] of [
   ['before a request are closed at once', () => '', [0]],
   ['amid headers are refused at once', () => readBook().slice(0, -2), [0, 400]],
