@@ -1,6 +1,7 @@
 import { createHash, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
+import { LRUCache } from 'lru-cache'
 import { objectSchema, partialSchema } from '../catalogue/json-schema.ts'
 
 /** How long a token of a login is valid, in seconds (§8). */
@@ -47,8 +48,8 @@ export class Auth {
   readonly #username: Buffer
   readonly #password: Buffer
   readonly #key: ReturnType<typeof createSecretKey>
-  /** Verified tokens, oldest first, with their expiry (Unix time in seconds). */
-  readonly #remembered = new Map<string, number>()
+  /** Verified tokens with their expiry (Unix time in seconds). */
+  readonly #remembered = new LRUCache<string, number>({ max: REMEMBERED_TOKENS })
   #issued: { readonly expiry: number; readonly token: Promise<string> } | undefined
 
   /** @param secret must not be empty. Its UTF-8 bytes are the HMAC key. */
@@ -92,20 +93,11 @@ export class Auth {
       const { payload } = await jwtVerify(token, this.#key, { algorithms: ACCEPTED_ALGORITHMS })
       // JSON.parse() reads 1e400 as Infinity, which would never expire. jose compares only whole seconds.
       if (payload.exp === undefined || !Number.isFinite(payload.exp) || !isAhead(payload.exp)) return false
-      this.#remember(token, payload.exp)
+      if (token.length <= REMEMBERED_TOKEN_LENGTH) this.#remembered.set(token, payload.exp)
       return true
     } catch {
       return false
     }
-  }
-
-  #remember(token: string, expiry: number): void {
-    if (token.length > REMEMBERED_TOKEN_LENGTH) return
-    if (this.#remembered.size >= REMEMBERED_TOKENS) {
-      const [oldest = ''] = this.#remembered.keys()
-      this.#remembered.delete(oldest)
-    }
-    this.#remembered.set(token, expiry)
   }
 }
 

@@ -25,12 +25,6 @@ export function entityTag(book: Book): string {
   return `"${hash('sha256', identityText(book), 'base64url')}"`
 }
 
-/** Whether the preconditions can fail for a book that exists. A missing book is 404 before they are checked. */
-export function hasPreconditions(preconditions: Preconditions): boolean {
-  const { 'if-match': match, 'if-none-match': noneMatch } = preconditions
-  return (match !== undefined && match !== '*') || noneMatch !== undefined
-}
-
 /**
  * Whether If-Match is satisfied. RFC 9110 §13.1.1 requires strong comparison, but a tag that a compressing proxy has
  * made weak matches too: otherwise nobody behind such a proxy could save with If-Match. The tag still names the same
@@ -63,7 +57,9 @@ export async function conditionalWrite<Result>(
   preconditions: Preconditions,
   write: (expected?: Book) => Promise<Result>,
 ): Promise<Result | undefined> {
-  if (!hasPreconditions(preconditions)) return write()
+  const { 'if-match': match = '*', 'if-none-match': noneMatch } = preconditions
+  // No others can fail for a book that exists. A missing book is 404 before they are checked.
+  if (match === '*' && noneMatch === undefined) return write()
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const book = await store.find(id)
     if (book === undefined) return undefined

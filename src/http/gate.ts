@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { addCorsHeaders } from './cors.ts'
 import { COMMON_HEADERS, type Failure, failure } from './envelope.ts'
-import { watchEventLoop } from './event-loop.ts'
 import type { ByteBudget } from './protocol/byte-budget.ts'
 import { announceClose } from './protocol/close.ts'
 import type { Services } from './services.ts'
@@ -31,6 +31,12 @@ const HOST = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
 /** Responses of up to this many UTF-16 code units are not counted in the budget. Any number of them is harmless. */
 const MAX_UNCOUNTED = 16 * 1024
+
+/** The event loop is late if its mean delay is larger than this twice in a row; in milliseconds. */
+const MAX_DELAY = 500
+
+/** How often the mean delay is read, and the resolution of the measurement, in milliseconds. */
+const [INTERVAL, RESOLUTION] = [500, 10]
 
 interface GateOptions {
   readonly services: Pick<Services, 'auth' | 'books'>
@@ -92,6 +98,34 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
     reply.header('x-stored', 'unknown')
     done(failure.unavailable)
   })
+}
+
+/**
+ * Measures whether the event loop keeps up. While it does not, requests are refused: all would be answered too late.
+ * @returns a state that is kept up to date.
+ */
+function watchEventLoop(app: FastifyInstance): { readonly isLate: boolean } {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
+  const state = { isLate: false }
+  let timer: NodeJS.Timeout | undefined
+  app.server.once('listening', () => {
+    delays.enable()
+    let wasLate = false
+    timer = setInterval(() => {
+      // One late sample is not overload: the start, a large garbage collection or another program can take that long.
+      const isLateNow = meanDelay() > MAX_DELAY
+      state.isLate = wasLate && isLateNow
+      wasLate = isLateNow
+      delays.reset()
+    }, INTERVAL).unref()
+  })
+  // Without any measurement, the event loop has been blocked for the whole interval.
+  const meanDelay = () => (delays.count === 0 ? Number.POSITIVE_INFINITY : delays.mean / 1e6 - RESOLUTION)
+  app.addHook('onClose', async () => {
+    clearInterval(timer)
+    delays.disable()
+  })
+  return state
 }
 
 /** @returns the X-Request-Id of a client or a proxy if it is acceptable, or else a new id. */

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ObjectSchema, Schema } from '../catalogue/json-schema.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { type Failure, failure } from './envelope.ts'
-import { brokenRule } from './invalid-input.ts'
+import { brokenRule } from './error-handler.ts'
 
 /** @returns what follows the first `?` of a request target, or an empty text. */
 export function queryStringOf(target: string): string {

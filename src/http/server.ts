@@ -1,7 +1,13 @@
-import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { MAX_BOOK_SIZE } from '../catalogue/book.ts'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  LogController,
+  type RouteGenericInterface,
+} from 'fastify'
+import { Login, TokenData } from '../auth/auth.ts'
+import { Book, BookChanges, MAX_BOOK_SIZE, NewBook } from '../catalogue/book.ts'
 import { type Config, shareOf, type TrustProxy } from '../config.ts'
+import { withContext } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { handleErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
@@ -10,11 +16,14 @@ import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
 import { ByteBudget } from './protocol/byte-budget.ts'
 import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
-import { connectionLimit, limitConnections } from './protocol/connection-limit.ts'
-import { oneAtATime, serveThrough } from './protocol/turns.ts'
-import { requestLog } from './request-log.ts'
+import { connectionLimit, manageConnections } from './protocol/connections.ts'
+import { createBook, deleteBook, readBook, updateBook } from './routes/books.ts'
+import type { Endpoint } from './routes/endpoint-schema.ts'
 import { registerHealth } from './routes/health.ts'
-import { registerApi } from './routes/index.ts'
+import { ImportResult, importBooks } from './routes/import-books.ts'
+import { listBooks } from './routes/list-books.ts'
+import { logIn } from './routes/login.ts'
+import { BookStatistics, countBooks } from './routes/statistics.ts'
 import type { Services } from './services.ts'
 import { registerWebPages } from './web-page/routes.ts'
 
@@ -46,6 +55,9 @@ const SHARED_LIMITS = {
   listsInProgress: 128 * MIB,
 }
 
+/** Schemas with a name in the OpenAPI document. Endpoints refer to them by their `$id`. */
+const NAMED_SCHEMAS = [Book, NewBook, BookChanges, Login, TokenData, ImportResult, BookStatistics]
+
 export type ServerSettings = Pick<Config, 'logLevel' | 'trustProxy' | 'corsOrigins' | 'threads'>
 
 export function createServer(
@@ -56,7 +68,7 @@ export function createServer(
 ): FastifyInstance {
   const app = fastify({
     loggerInstance: log,
-    childLoggerFactory: requestLog,
+    childLoggerFactory: withContext,
     genReqId: requestId,
     trustProxy: trustedProxies(settings.trustProxy),
     logController: new LogController({ disableRequestLogging: true }),
@@ -88,9 +100,8 @@ export function createServer(
   refuseUnroutable(app.server, app.routing)
   const share = (limit: number) => shareOf(limit, settings)
   const { waitingRequests, bodies, listsInProgress } = SHARED_LIMITS
-  const idle = new Set<Socket>()
-  limitConnections(app.server, share(connectionLimit()), idle, app.log)
-  serveThrough(app.server, oneAtATime(share(waitingRequests), idle))
+  const limits = { connections: share(connectionLimit()), waitingRequests: share(waitingRequests) }
+  manageConnections(app.server, limits, app.log)
 
   const responses = new ByteBudget(app.log, share(SHARED_LIMITS.responses), share(listsInProgress))
   addGate(app, { services, corsOrigins: settings.corsOrigins, headerLimit: LIMITS.headers, responses })
@@ -105,9 +116,23 @@ export function createServer(
   registerOpenApi(app)
   registerHealth(app, services)
   registerWebPages(app)
-  registerApi(app, services, settings, responses, failures)
+  for (const schema of NAMED_SCHEMAS) app.addSchema(schema)
+  // In the order of the contract's table (§4).
+  app.post('/token', logIn(services, settings))
+  app.post('/book', ofBooks(createBook(services)))
+  app.get('/books', ofBooks(listBooks(services, responses, failures)))
+  app.get('/books/statistics', ofBooks(countBooks(services)))
+  app.post('/books/import', ofBooks(importBooks(services)))
+  app.get('/book/:id', ofBooks(readBook(services)))
+  app.put('/book/:id', ofBooks(updateBook(services)))
+  app.delete('/book/:id', ofBooks(deleteBook(services)))
   refuseOtherMethods()
   return app
+}
+
+/** Makes the gate require a token, and wait until the store is open. */
+function ofBooks<Parts extends RouteGenericInterface>(endpoint: Endpoint<Parts>): Endpoint<Parts> {
+  return { ...endpoint, config: { ...endpoint.config, ofBooks: true } }
 }
 
 /** A number is how many proxies to trust, from here. `true` means one: clients can forge addresses before it. */

@@ -27,9 +27,19 @@ export interface LogStream {
   write(line: string): void
 }
 
+interface Context {
+  readonly context?: object
+}
+
+/** @returns a logger that adds the context to each line. For each request, a child of pino takes longer. */
+export function withContext<Log extends object>(logger: Log, context: object): Log {
+  return Object.assign(Object.create(logger), { context })
+}
+
 /** @param level the least severe level that is logged. */
 export function createLogger(level: string, stream: LogStream): Logger {
-  return pino({ level, serializers: { err: serializeError } }, stream)
+  const mixin = (_line: object, _level: number, logger: object) => ({ ...(logger as Context).context })
+  return pino<never>({ level, mixin, serializers: { err: serializeError } }, stream)
 }
 
 /** Writes each log line as a JSON object, or in a terminal as text for people. */

@@ -87,11 +87,6 @@ export class Metrics {
     }).set({ version: packageJson.version, node: process.version, engine }, 1)
   }
 
-  /** @returns the metrics in Prometheus' text format. */
-  text(): Promise<string> {
-    return this.#registry.metrics()
-  }
-
   /** @returns the metrics for `sumOfMetrics`. */
   values(): Promise<MetricValues> {
     return this.#registry.getMetricsAsJSON()
@@ -171,8 +166,11 @@ export function metricsServer(text: () => Promise<string>): Server {
   })
 }
 
-/** Sums up the metrics of all threads, as text. Those of the process are taken from the main thread alone. */
-export function sumOfMetrics(main: MetricValues, threads: readonly MetricValues[]): Promise<string> {
+/**
+ * @param main is the main thread, from which alone the metrics of the process are taken.
+ * @returns the sums of the metrics of all threads in Prometheus' text format.
+ */
+export function sumOfMetrics([main = [], ...threads]: readonly MetricValues[]): Promise<string> {
   const all = [main, ...threads.map((values) => values.filter(({ name }) => !PROCESS_METRICS.test(name)))]
   const summed = all.map((values) =>
     values.map((metric) => ({ ...metric, aggregator: aggregatorOf(metric) })),

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger } from 'fastify'
 import { Auth } from '../auth/auth.ts'
 import type { LoginLimit } from '../auth/login-throttle.ts'
 import { type Store, StoreUnavailable } from '../catalogue/store.ts'
@@ -8,98 +8,60 @@ import { listen } from '../http/listen.ts'
 import { Cursors } from '../http/page-cursor.ts'
 import { createServer } from '../http/server.ts'
 import type { ImportTurns, OpeningStore } from '../http/services.ts'
-import type { Metrics, MetricValues } from '../observability/metrics.ts'
 import { withTimeout } from '../store/timeout.ts'
 import { makeMetrics, type Service } from './service.ts'
 
-export interface SharedLimits {
+interface SharedLimits {
   readonly loginLimit: LoginLimit
   readonly importTurns: ImportTurns
 }
 
-/** Answers requests on one thread. */
-export class HttpService implements Service {
-  readonly #app: FastifyInstance
-  readonly #config: Config
-  readonly #metrics: Metrics | undefined
-  readonly #books: DeferredStore
-  readonly #openStore: () => Promise<Store>
-  readonly #drain: () => Promise<void>
-  #store: Store | undefined
+/**
+ * Answers requests on one thread.
+ * @param openStore is called once.
+ */
+export async function createHttpService(
+  config: Config,
+  limits: SharedLimits,
+  log: FastifyBaseLogger,
+  openStore: () => Promise<Store>,
+): Promise<Service> {
+  const metrics = await makeMetrics(config)
+  const { secretToken, storeTimeout, importLimit, host, threads } = config
+  const books = new DeferredStore(storeTimeout)
+  const auth = new Auth(config, secretToken)
+  const cursors = new Cursors(secretToken)
+  const app = createServer({ books, auth, cursors, importLimit, ...limits }, config, log, metrics)
+  await app.ready()
+  const drain = drainable(app.server)
+  let store: Store | undefined
 
-  private constructor(
-    app: FastifyInstance,
-    config: Config,
-    metrics: Metrics | undefined,
-    books: DeferredStore,
-    openStore: () => Promise<Store>,
-  ) {
-    this.#app = app
-    this.#config = config
-    this.#metrics = metrics
-    this.#books = books
-    this.#openStore = openStore
-    this.#drain = drainable(app.server)
-  }
+  return {
+    async listen(port = config.port) {
+      const url = await listen(app.server, { host, port, setting: 'PORT', isShared: threads > 1 })
+      app.server.on('error', (err) => log.error({ err }, 'the server failed'))
+      return url
+    },
 
-  /** @param openStore is called once. */
-  static async create(
-    config: Config,
-    limits: SharedLimits,
-    log: FastifyBaseLogger,
-    openStore: () => Promise<Store>,
-  ): Promise<HttpService> {
-    const metrics = await makeMetrics(config)
-    const { secretToken, storeTimeout, importLimit } = config
-    const books = new DeferredStore(storeTimeout)
-    const app = createServer(
-      {
-        books,
-        auth: new Auth(config, secretToken),
-        cursors: new Cursors(secretToken),
-        importLimit,
-        ...limits,
-      },
-      config,
-      log,
-      metrics,
-    )
-    await app.ready()
-    return new HttpService(app, config, metrics, books, openStore)
-  }
+    async open() {
+      try {
+        store = await openStore()
+      } catch (cause) {
+        books.refuse('the store cannot be opened', cause)
+        throw cause
+      }
+      books.open(metrics?.measure(store) ?? store)
+    },
 
-  async listen(port = this.#config.port): Promise<string> {
-    const { host, threads } = this.#config
-    const { server, log } = this.#app
-    const url = await listen(server, { host, port, setting: 'PORT', isShared: threads > 1 })
-    server.on('error', (err) => log.error({ err }, 'the server failed'))
-    return url
-  }
+    async stop() {
+      // Requests that wait for the store must not delay the stop.
+      books.refuse('the service is stopping')
+      await drain()
+      await app.close()
+      await store?.close()
+    },
 
-  async open(): Promise<void> {
-    try {
-      this.#store = await this.#openStore()
-    } catch (cause) {
-      this.#books.refuse('the store cannot be opened', cause)
-      throw cause
-    }
-    this.#books.open(this.#metrics?.measure(this.#store) ?? this.#store)
-  }
-
-  async stop(): Promise<void> {
-    // Requests that wait for the store must not delay the stop.
-    this.#books.refuse('the service is stopping')
-    await this.#drain()
-    await this.#app.close()
-    await this.#store?.close()
-  }
-
-  async metrics(): Promise<string> {
-    return (await this.#metrics?.text()) ?? ''
-  }
-
-  async metricValues(): Promise<MetricValues> {
-    return (await this.#metrics?.values()) ?? []
+    metrics: async () => (metrics === undefined ? [] : [await metrics.values()]),
   }
 }
 

@@ -5,12 +5,11 @@ import type { Store } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import type { ImportTurns } from '../http/services.ts'
 import { createLogger } from '../observability/logging.ts'
-import type { MetricValues } from '../observability/metrics.ts'
 import { openStore } from '../store/open.ts'
 import { openSqlite } from '../store/sqlite/store.ts'
 import { ResponseCount, type ThreadKind } from '../store/sqlite/threads.ts'
 import { Rpc } from '../threads/rpc.ts'
-import { HttpService } from './http-service.ts'
+import { createHttpService } from './http-service.ts'
 import { storeOptions } from './service.ts'
 
 /** Functions of the main thread that this one calls. */
@@ -26,14 +25,6 @@ export interface SupervisorFunctions {
   connect(kind: ThreadKind): Promise<MessagePort>
 }
 
-/** Functions of this thread that the main one calls. */
-export interface HttpThreadFunctions {
-  listen(port: number): Promise<string>
-  open(): Promise<void>
-  stop(): Promise<void>
-  metrics(): Promise<MetricValues>
-}
-
 export interface HttpThreadData {
   readonly config: Config
   /** The memory of a ResponseCount. */
@@ -43,14 +34,7 @@ export interface HttpThreadData {
 if (parentPort === null) throw new Error('this file is for a thread')
 const { config, responses } = workerData as HttpThreadData
 
-const functions: HttpThreadFunctions = {
-  listen: (port) => service.listen(port),
-  open: () => service.open(),
-  stop: () => service.stop(),
-  metrics: () => service.metricValues(),
-}
-const supervisor = new Rpc<SupervisorFunctions>(parentPort, functions)
-const service = await HttpService.create(
+const service = await createHttpService(
   config,
   {
     loginLimit: {
@@ -65,6 +49,7 @@ const service = await HttpService.create(
   createLogger(config.logLevel, { write: (line) => void supervisor.call('log', line) }),
   open,
 )
+const supervisor = new Rpc<SupervisorFunctions>(parentPort, service)
 void supervisor.call('started')
 
 async function open(): Promise<Store> {

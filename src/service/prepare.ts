@@ -64,14 +64,14 @@ async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStr
   const loginLimit = new LoginThrottle(config.loginFailureLimit)
   if (config.threads > 1) {
     const { canSpreadConnections, Supervisor } = await import('./supervisor.ts')
-    if (canSpreadConnections) return Supervisor.create(config, { loginLimit, log, lines })
+    if (canSpreadConnections) return new Supervisor(config, { loginLimit, log, lines })
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
   // This is most of the code. The main thread does not load it when other threads answer the requests.
-  const { HttpService } = await import('./http-service.ts')
+  const { createHttpService } = await import('./http-service.ts')
   const single: Config = { ...config, threads: 1 }
   const limits = { loginLimit, importTurns: new ImportTurn() }
-  return HttpService.create(single, limits, log, () => openStore(single.dbUrl, storeOptions(single)))
+  return createHttpService(single, limits, log, () => openStore(single.dbUrl, storeOptions(single)))
 }
 
 /** Answers GET /metrics on a port of its own. */
@@ -82,8 +82,8 @@ async function serveMetrics(
   log: FastifyBaseLogger,
   signal: AbortSignal,
 ): Promise<void> {
-  const { metricsServer } = await import('../observability/metrics.ts')
-  const server = metricsServer(() => service.metrics())
+  const { metricsServer, sumOfMetrics } = await import('../observability/metrics.ts')
+  const server = metricsServer(async () => sumOfMetrics(await service.metrics()))
   signal.addEventListener('abort', () => {
     void stopListening(server)
     server.closeAllConnections()

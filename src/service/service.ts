@@ -1,16 +1,20 @@
 import { type Config, shareOf } from '../config.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import type { Metrics, MetricValues } from '../observability/metrics.ts'
 
-/** Answers requests, on one thread or on several. */
+/** Answers requests, on one thread or on several. The main thread calls the same functions of each thread. */
 export interface Service {
-  /** Requests wait until the store is open. @returns the URL of the service. @throws OperatorError */
-  listen(): Promise<string>
+  /**
+   * Requests wait until the store is open.
+   * @param port instead of that of the settings.
+   * @returns the URL of the service. @throws OperatorError
+   */
+  listen(port?: number): Promise<string>
   /** @throws StoreNotOpened */
   open(): Promise<void>
   /** Accepts no more connections, answers the requests in flight, and closes the store. */
   stop(): Promise<void>
-  /** @returns the metrics in Prometheus' text format. */
-  metrics(): Promise<string>
+  /** @returns the metrics of each thread, those of the main thread first. */
+  metrics(): Promise<MetricValues[]>
 }
 
 /** Loads the code of the metrics only if METRICS_PORT is set. */

@@ -6,11 +6,11 @@ import { describeError, OperatorError } from '../errors.ts'
 import { requireFreePort } from '../http/listen.ts'
 import { ImportTurn } from '../http/services.ts'
 import type { LogStream } from '../observability/logging.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import type { Metrics, MetricValues } from '../observability/metrics.ts'
 import { prepareSqlite } from '../store/sqlite/store.ts'
 import { ResponseCount, type SqliteThreads } from '../store/sqlite/threads.ts'
 import { Thread } from '../threads/thread.ts'
-import type { HttpThreadData, HttpThreadFunctions, SupervisorFunctions } from './http-thread.ts'
+import type { HttpThreadData, SupervisorFunctions } from './http-thread.ts'
 import { makeMetrics, type Service, storeOptions } from './service.ts'
 
 /** The shortest and the longest time between the death of a thread and its replacement, in milliseconds. */
@@ -35,7 +35,7 @@ interface Shared {
   readonly lines: LogStream
 }
 
-type HttpThread = Thread<HttpThreadFunctions>
+type HttpThread = Thread<Service>
 
 /**
  * Starts the threads that answer requests, all on the same port, and replaces each that dies. With a database server,
@@ -44,7 +44,7 @@ type HttpThread = Thread<HttpThreadFunctions>
 export class Supervisor implements Service {
   readonly #config: Config
   readonly #shared: Shared
-  readonly #metrics: Metrics | undefined
+  readonly #metrics: Promise<Metrics | undefined>
   readonly #responses = new ResponseCount()
   /** All threads, also those that are still starting. */
   readonly #all = new Set<HttpThread>()
@@ -56,14 +56,10 @@ export class Supervisor implements Service {
   readonly #stopping = new AbortController()
   #port = 0
 
-  private constructor(config: Config, shared: Shared, metrics: Metrics | undefined) {
+  constructor(config: Config, shared: Shared) {
     this.#config = config
     this.#shared = shared
-    this.#metrics = metrics
-  }
-
-  static async create(config: Config, shared: Shared): Promise<Supervisor> {
-    return new Supervisor(config, shared, await makeMetrics(config))
+    this.#metrics = makeMetrics(config)
   }
 
   async listen(): Promise<string> {
@@ -96,11 +92,10 @@ export class Supervisor implements Service {
     await this.#sqlite?.close()
   }
 
-  async metrics(): Promise<string> {
-    const { sumOfMetrics } = await import('../observability/metrics.ts')
-    const own = (await this.#metrics?.values()) ?? []
+  async metrics(): Promise<MetricValues[]> {
+    const own = (await (await this.#metrics)?.values()) ?? []
     const threads = await Promise.all(Array.from(this.#callable, (thread) => thread.call('metrics')))
-    return await sumOfMetrics(own, threads)
+    return [own, ...threads.flat()]
   }
 
   async #add(): Promise<HttpThread> {

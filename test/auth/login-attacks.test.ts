@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { useServer } from '../http/serve.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
 import { ACCOUNT } from '../support/service.ts'
-import { useService } from '../support/use-service.ts'
 
 const LIMIT = 3
 const WRONG = { ...ACCOUNT, password: 'x' }
+
+const shared = useServer({ loginFailureLimit: LIMIT })
+const unlimited = useServer()
 
 interface Login {
   readonly account?: object
@@ -19,58 +19,35 @@ interface Login {
   readonly fields?: Record<string, string>
 }
 
-interface LoginResponse {
-  readonly status: number | undefined
-  readonly retryAfter: string | undefined
-  readonly body: string
-}
-
-/** Not with fetch, which sets some of these header fields itself, and the address not at all. */
-function logIn(url: string, { account = WRONG, from, fields = {} }: Login = {}): Promise<LoginResponse> {
-  const options = { method: 'POST', headers: fields, agent: false, ...(from && { localAddress: from }) }
-  return new Promise((resolve, reject) => {
-    request(`${url}/token`, options, async (response) => {
-      const body = (await response.setEncoding('utf8').toArray()).join('')
-      resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'], body })
-    })
-      .on('error', reject)
-      .end(JSON.stringify(account))
-  })
+async function logIn(
+  server: typeof shared,
+  { account = WRONG, from = '127.0.0.1', fields = {} }: Login = {},
+) {
+  const request = { method: 'POST', url: '/token', payload: account, headers: fields, remoteAddress: from }
+  const {
+    statusCode: status,
+    headers,
+    payload: body,
+  } = await server.app.inject({ ...request, method: 'POST' })
+  return { status, headers, body }
 }
 
 const INVALID = '{"status":401,"message":"Invalid credentials","data":null}'
 const TOO_MANY = '{"status":429,"message":"Too many requests","data":null}'
 
-function assertTooMany({ status, retryAfter, body }: LoginResponse): void {
+function assertTooMany({ status, headers, body }: Awaited<ReturnType<typeof logIn>>): void {
   assert.equal(body, TOO_MANY)
   assert.equal(status, 429)
-  const seconds = Number(retryAfter)
-  assert.ok(Number.isInteger(seconds) && seconds > 800 && seconds <= 900, `Retry-After: ${retryAfter}`)
+  const seconds = Number(headers['retry-after'])
+  assert.ok(Number.isInteger(seconds) && seconds > 800 && seconds <= 900, `Retry-After: ${seconds}`)
 }
-
-/** Fails as often as is allowed, and checks that then the address is refused, and only then. */
-async function exhaust(url: string, login: Login = {}, limit = LIMIT): Promise<void> {
-  for (let i = 0; i < limit; i++) assert.equal((await logIn(url, login)).body, INVALID)
-  assertTooMany(await logIn(url, login))
-}
-
-const service = (settings: Record<string, string> = {}) =>
-  useService(undefined, { LOGIN_FAILURE_LIMIT: String(LIMIT), HOST: '0.0.0.0', ...settings })
-
-const shared = service()
-const unlimited = useService(undefined, { LOGIN_FAILURE_LIMIT: '0' })
-// Elsewhere the loopback interface has one address only.
-const skip = process.platform === 'linux' ? false : 'needs 127.0.0.0/8'
 
 describe('a login that is wrong', () => {
   it('is answered the same, be it the user or the password', async () => {
     const tell = async (account: object) => {
-      const response = await fetch(`${unlimited.url}/token`, {
-        method: 'POST',
-        body: JSON.stringify(account),
-      })
-      const told = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
-      return { body: await response.text(), told }
+      const { headers, body } = await logIn(unlimited, { account })
+      const told = Object.entries(headers).filter(([name]) => name !== 'date' && name !== 'x-request-id')
+      return { body, told }
     }
     const expected = await tell(WRONG)
     assert.equal(expected.body, INVALID)
@@ -93,30 +70,26 @@ describe('a login that is wrong', () => {
   })
 })
 
-describe('after too many failed logins from one address', { skip }, () => {
-  const fail = (from: string, fields = {}) => logIn(shared.url, { from, fields })
-  const enter = (from: string, account: object = ACCOUNT) => logIn(shared.url, { from, account })
+describe('after too many failed logins from one address', () => {
+  const fail = (from: string, fields = {}) => logIn(shared, { from, fields })
+  const enter = (from: string, account: object = ACCOUNT) => logIn(shared, { from, account })
+  const warnings = () => shared.lines().filter(({ level }) => level === 40)
 
-  it('every login from there is 429, right or wrong, and nobody else notices', async () => {
-    await exhaust(shared.url, { from: '127.0.0.3' })
-    assertTooMany(await enter('127.0.0.3'))
-    assertTooMany(await enter('127.0.0.3', []))
+  it('every login from there is 429, right or wrong, nobody else notices, and the log tells it once', async () => {
+    for (let i = 0; i < LIMIT; i++) assert.equal((await fail('127.0.0.3')).body, INVALID)
+    for (const account of [WRONG, ACCOUNT, []]) assertTooMany(await enter('127.0.0.3', account))
     assert.equal((await enter('127.0.0.2')).status, 200)
     assert.equal((await fail('127.0.0.2')).body, INVALID)
+    assert.deepEqual(
+      warnings().map(({ msg, ip }) => [msg, ip]),
+      [['too many failed logins from this address', '127.0.0.3']],
+    )
   })
 
   it('tokens from there are as good as ever', async () => {
-    const options = { headers: { authorization: shared.token }, localAddress: '127.0.0.3' }
-    const [response] = await once(request(`${shared.url}/books`, options).end(), 'response')
-    assert.equal(response.resume().statusCode, 200)
-  })
-
-  it('the log tells it once, with the address and nothing of the login', async () => {
-    while (!shared.output().includes('too many failed logins')) await setTimeout(10)
-    const [line = '', ...others] = shared.output().match(/^.*too many failed logins.*$/gm) ?? []
-    assert.deepEqual(others, [])
-    const { level, ip } = JSON.parse(line)
-    assert.deepEqual({ level, ip }, { level: 40, ip: '127.0.0.3' })
+    const { app, authorization } = shared
+    const from = { headers: { authorization }, remoteAddress: '127.0.0.3' }
+    assert.equal((await app.inject({ url: '/books', ...from })).statusCode, 200)
   })
 
   it('somebody who logs in from there gives a guesser no more attempts', async () => {
@@ -148,30 +121,28 @@ describe('after too many failed logins from one address', { skip }, () => {
   })
 
   it('X-Forwarded-For is nobody’s word, as long as TRUST_PROXY is not set, and the log tells so once', async () => {
-    assert.doesNotMatch(shared.output(), /X-Forwarded-For/)
+    const ignored = () => warnings().filter(({ msg }) => msg.startsWith('X-Forwarded-For is ignored'))
+    assert.deepEqual(ignored(), [])
     const failAs = (client: number) => fail('127.0.0.7', { 'x-forwarded-for': `192.0.2.${client}` })
     for (let i = 0; i < LIMIT; i++) await failAs(i)
     assertTooMany(await failAs(99))
-    const warnings = () => shared.output().match(/"level":40,.*X-Forwarded-For is ignored/g)
-    while (warnings() === null) await setTimeout(10)
-    assert.equal(warnings()?.length, 1)
+    assert.equal(ignored().length, 1)
   })
-})
 
-// Which logins are foreign: test/http/cors.test.ts.
-it('a login that a browser sends for a foreign page uses up no attempt', { skip }, async () => {
-  const fields = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
-  const from = '127.0.0.8'
-  for (let i = 0; i < 2 * LIMIT; i++) assert.equal((await logIn(shared.url, { fields, from })).status, 403)
-  assert.equal((await logIn(shared.url, { from })).body, INVALID)
+  // Which logins are foreign: test/http/cors.test.ts.
+  it('a login that a browser sends for a foreign page uses up no attempt', async () => {
+    const fields = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+    for (let i = 0; i < 2 * LIMIT; i++) assert.equal((await fail('127.0.0.8', fields)).status, 403)
+    assert.equal((await fail('127.0.0.8')).body, INVALID)
+  })
 })
 
 // Which address counts with other values: test/http/gate.test.ts.
 describe('with TRUST_PROXY', () => {
-  const behind = service({ TRUST_PROXY: '10.0.0.0/8,loopback', HOST: '127.0.0.1' })
+  const behind = useServer({ trustProxy: ['10.0.0.0/8', 'loopback'], loginFailureLimit: LIMIT })
   /** The last entry is what the trusted proxy says. Those before it are what the client had put there. */
   const fail = (addresses: string) =>
-    logIn(behind.url, { fields: { 'x-forwarded-for': `${addresses}, 10.1.2.3` } })
+    logIn(behind, { fields: { 'x-forwarded-for': `${addresses}, 10.1.2.3` } })
 
   it('each client behind it has a count of its own, whatever it says of itself', async () => {
     for (let i = 0; i < LIMIT; i++)
@@ -182,12 +153,6 @@ describe('with TRUST_PROXY', () => {
   })
 })
 
-describe('LOGIN_FAILURE_LIMIT', () => {
-  const byDefault = useService()
-
-  it('is 100 by default', () => exhaust(byDefault.url, {}, 100))
-
-  it('is off with 0', async () => {
-    for (let i = 0; i < 101; i++) assert.equal((await logIn(unlimited.url)).body, INVALID)
-  })
+it('with a limit of 0, no failures are too many', async () => {
+  for (let i = 0; i < 101; i++) assert.equal((await logIn(unlimited)).body, INVALID)
 })

@@ -7,9 +7,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import { pageOf } from '../../src/catalogue/page.ts'
 import type { Page } from '../../src/catalogue/store.ts'
-import { type Framing, framings } from '../../src/files/write-books.ts'
+import { framings } from '../../src/files/write-books.ts'
 import { envelope, success } from '../../src/http/envelope.ts'
-import { listing, readInTurn } from '../../src/http/routes/list-stream.ts'
+import { enveloped, listing, readInTurn } from '../../src/http/routes/list-stream.ts'
 
 /** How many pages may be read ahead of a client that takes none. */
 const FEW = 6
@@ -35,7 +35,7 @@ function source(count: number) {
   return { pages: { [Symbol.asyncIterator]: () => iterator }, books, asked }
 }
 
-async function stream(pages: AsyncIterable<Page>, framing?: Framing, reserve?: (bytes: number) => void) {
+async function stream(pages: AsyncIterable<Page>, framing = enveloped, reserve = (_bytes: number) => {}) {
   const body = await listing(pages, framing, reserve)
   assert.ok(body instanceof Readable)
   return body
@@ -53,7 +53,7 @@ describe('the text of GET /books', () => {
   it('is the envelope of all pages, at once if there is one, or else as a stream', async () => {
     for (const count of [0, 1, 2, 3, 50]) {
       const { pages, books } = source(count)
-      const body = await listing(pages)
+      const body = await listing(pages, enveloped, () => {})
       assert.equal(typeof body === 'string', count < 2)
       const whole = typeof body === 'string' ? body : await text(body)
       assert.equal(whole, JSON.stringify(envelope(success.booksRetrieved, books)))

@@ -191,7 +191,7 @@ describe('the metrics', () => {
         new Gauge({ name, help: 'of the test', aggregator, registers: [registry] }).set(value)
       return registry.getMetricsAsJSON()
     }
-    const found = parseExposition(await sumOfMetrics(await of(2), [await of(5), await of(3)]))
+    const found = parseExposition(await sumOfMetrics([await of(2), await of(5), await of(3)]))
     assert.deepEqual(
       ['delay', 'start', 'used'].map((name) => total(found, name)),
       [5, 2, 10],

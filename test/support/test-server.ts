@@ -10,6 +10,7 @@ import { ACCOUNT, SECRET } from './service.ts'
 export interface TestServerOptions extends Partial<ServerSettings> {
   readonly auth?: Auth
   readonly importLimit?: number
+  readonly loginFailureLimit?: number
   /** Gets each line of the log. */
   readonly log?: (line: string) => void
 }
@@ -20,6 +21,7 @@ export function createTestServer(
   {
     auth = new Auth(ACCOUNT, SECRET),
     importLimit = 1e6,
+    loginFailureLimit = 0,
     log = () => {},
     ...settings
   }: TestServerOptions = {},
@@ -29,7 +31,7 @@ export function createTestServer(
     {
       books,
       auth,
-      loginLimit: new LoginThrottle(0),
+      loginLimit: new LoginThrottle(loginFailureLimit),
       cursors: new Cursors(SECRET),
       importTurns: new ImportTurn(),
       importLimit,

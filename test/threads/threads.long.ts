@@ -198,14 +198,6 @@ function sharesPromises(engine: Engine): void {
     await Promise.all(writing)
   })
 
-  it('lets others import when a client has gone in the middle of its file', async () => {
-    {
-      using gone = await RawConnection.open(service.url)
-      await beginImport(gone)
-    }
-    await untilImported()
-  })
-
   it('writes whole log lines', async () => {
     await Promise.all(numbered(10).map(() => onEach(service.url, () => head('GET /healthz'))))
     // The end of the last one may be to come.

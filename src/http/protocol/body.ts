@@ -4,7 +4,7 @@ import { errorCodes, type FastifyInstance } from 'fastify'
 import { Failure, failure } from '../envelope.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import { askForBody } from './close.ts'
-import { lastResponse } from './turns.ts'
+import { lastResponse } from './connections.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_JSON_BODY } = errorCodes
 

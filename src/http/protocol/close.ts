@@ -2,7 +2,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { envelope, type Failure, failure } from '../envelope.ts'
-import { hasWaiting, lastResponse, responsesOf } from './turns.ts'
+import { hasWaiting, lastResponse, responsesOf } from './connections.ts'
 
 /** How long a refused client may go on sending while it reads the response, in milliseconds. */
 const LINGER = 2000

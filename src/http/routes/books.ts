@@ -12,7 +12,6 @@ import {
 } from '../envelope.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
-import { headers } from './response-headers.ts'
 
 /** A browser may cache the book for its user, but has to revalidate it before each use. */
 const REVALIDATED = { 'cache-control': 'private, no-cache' }
@@ -57,7 +56,6 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
       headers: ['ETag'],
       readsOnly: true,
       failures: [failure.bookNotFound, failure.preconditionFailed],
-      operation: { responses: { 304: { description: 'Not modified', headers: headers('ETag') } } },
     }),
     handler: async (request, reply) => {
       const book = orNotFound(await books.store.find(bookId(request.params)))

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import { EXAMPLE, FIELD_NAMES, type FieldName } from '../../catalogue/book.ts'
@@ -18,9 +17,9 @@ import {
   type RowFault,
 } from '../../files/import-report.ts'
 import type { ReadOptions } from '../../files/read-books.ts'
-import { envelope, Failure, failure, success } from '../envelope.ts'
-import { askForBody, dropRest, exemptFromTimeLimit } from '../protocol/close.ts'
-import { atLeast } from '../protocol/least-rate.ts'
+import { envelope, failure, success } from '../envelope.ts'
+import { dropRest } from '../protocol/close.ts'
+import { uploaded } from '../protocol/upload.ts'
 import { orInvalid, readQueryParameters } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
@@ -67,19 +66,8 @@ const NULLABLE_TEXT: Schema = { anyOf: [{ type: 'string' }, { type: 'null' }] }
 
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description })
 
-export interface ImportResult {
-  readonly source: string
-  readonly encoding: string
-  readonly columns: FoundColumns
-  readonly rows: number
-  readonly added: number
-  readonly skipped: number
-  readonly without_year: number
-  readonly empty: number
-  readonly faulty: number
-  readonly faults: readonly RowFault[]
-  readonly preview: readonly (readonly string[])[]
-}
+type ImportResult = Omit<ImportReport, 'withoutYear' | 'hasInvalidBytes' | 'summary' | 'add'> &
+  Imported & { readonly without_year: number }
 
 export const ImportResult = objectSchema<ImportResult>(
   {
@@ -145,9 +133,6 @@ export const ImportResult = objectSchema<ImportResult>(
   },
 )
 
-/** A client has to send 1 KiB per second, averaged over 30 seconds, so that it does not keep others from importing. */
-const MIN_RATE = { rate: 1024, patience: 30_000 }
-
 /** A JSON array is read too, but is only mentioned: a generated client cannot offer both kinds of body. */
 const FILE = {
   type: 'string',
@@ -186,7 +171,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         failure.bodyTooLarge,
         failure.unsupportedMediaType,
       ],
-      operation: { requestBody: REQUEST_BODY },
+      requestBody: REQUEST_BODY,
     }),
     config: { unreadable: failure.unsupportedMediaType, streamed: true },
     handler: async (request, reply) => {
@@ -199,12 +184,8 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         const onClose = () => gone.abort(failure.badRequest)
         reply.raw.once('close', onClose)
         try {
-          exemptFromTimeLimit(raw)
-          askForBody(raw)
-          const data = await importFile(books.store, bytesOf(raw, importLimit), {
-            ...options,
-            signal: gone.signal,
-          })
+          const file = uploaded(raw, importLimit)
+          const data = await importFile(books.store, file, { ...options, signal: gone.signal })
           return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
         } finally {
           await importTurns.end()
@@ -243,38 +224,12 @@ async function importFile(
     else if (!(error instanceof FaultyRows) || reading.skipFaulty) throw error
     return NONE
   })
-  const { source, encoding, columns, rows, withoutYear, empty, faulty, faults, preview } = report
-  return {
-    source,
-    encoding,
-    columns,
-    rows,
-    ...counts,
-    without_year: withoutYear,
-    empty,
-    faulty,
-    faults,
-    preview: options.dryRun ? preview : [],
-  }
+  const preview = options.dryRun ? report.preview : []
+  // The schema leaves out what else the report has.
+  return { ...report, ...counts, without_year: report.withoutYear, preview }
 }
 
 const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)
-
-/** @throws Failure if the body is too large or arrives too slowly, or if the client closes the connection. */
-async function* bytesOf(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
-  let size = 0
-  try {
-    // Keeps the connection open for the response, even if the rest of the file is not read.
-    const chunks: AsyncIterable<Uint8Array> = request.iterator({ destroyOnReturn: false })
-    for await (const chunk of atLeast(chunks, MIN_RATE, () => failure.requestTimeout)) {
-      size += chunk.length
-      if (size > limit) throw failure.bodyTooLarge
-      yield chunk
-    }
-  } catch (error) {
-    throw error instanceof Failure ? error : failure.badRequest
-  }
-}
 
 /** @returns undefined if the media type, or its charset, is not supported. */
 function typeOf({ headers }: FastifyRequest): Pick<ReadOptions, 'format' | 'encoding'> | undefined {

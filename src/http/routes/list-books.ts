@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientOf } from '../../auth/login-throttle.ts'
 import { Book } from '../../catalogue/book.ts'
 import type { Schema } from '../../catalogue/json-schema.ts'
 import { allPages } from '../../catalogue/page.ts'
@@ -24,11 +23,19 @@ import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
-import { ListParameters, type ListRequest, nextPage, readListRequest } from './list-parameters.ts'
-import { enveloped, listing, listText, readRequestedPage } from './list-stream.ts'
-import { announceIncomplete } from './response-headers.ts'
+import {
+  ListParameters,
+  type ListRequest,
+  nextPage,
+  queryOptions,
+  readListRequest,
+} from './list-parameters.ts'
+import { enveloped, listing, listText } from './list-stream.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
+
+/** The most text of a page that a client gets, in bytes of UTF-8. */
+const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
 /** The memory that a list usually takes, in bytes. */
 const LIST_SIZE = 128 * 1024
@@ -67,13 +74,7 @@ export function listBooks(
       if (asked?.spreadsheet && format !== 'csv')
         throw invalid('spreadsheet is only for requests that accept text/csv')
       // Reading `request.signal` makes Fastify create it. The list of all books needs none.
-      const options: QueryOptions = asked
-        ? {
-            signal: request.signal,
-            client: clientOf(request.ip),
-            onIncomplete: () => announceIncomplete(reply),
-          }
-        : {}
+      const options = asked ? queryOptions(request, reply) : {}
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
@@ -100,7 +101,9 @@ export function listBooks(
   ): Promise<string | Readable> {
     const framing = format === undefined ? enveloped : framings[asked?.spreadsheet ? 'spreadsheet' : format]
     if (asked?.limit !== undefined) {
-      const page = await readRequestedPage(books.store, asked.query, asked.after, asked.limit, options)
+      // The page has fewer books than `limit` if their texts are very long.
+      const bounds = { books: asked.limit, text: MAX_PAGE_TEXT }
+      const page = await books.store.page(asked.query, asked.after, bounds, options)
       if (page.more && page.last !== undefined) {
         const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)

@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { clientOf } from '../../auth/login-throttle.ts'
 import { EXAMPLE } from '../../catalogue/book.ts'
 import { partialSchema, type Schema } from '../../catalogue/json-schema.ts'
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../catalogue/query.ts'
 import { searchedWords } from '../../catalogue/search-words.js'
 import { wordsOfKey } from '../../catalogue/sort-key.ts'
+import type { QueryOptions } from '../../catalogue/store.ts'
 import type { Cursors } from '../page-cursor.ts'
 import { invalid, orInvalid, queryStringOf, readQueryParameters } from '../query-string.ts'
 
@@ -137,6 +139,15 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
 /** @throws failure.invalidQueryParameter */
 export function readFilterRequest(request: FastifyRequest): BookFilter {
   return filterOf(readQueryParameters(request, FilterParameters))
+}
+
+/** Says in the response if the search index, and therefore the result, may lack the latest writes. */
+export function queryOptions(request: FastifyRequest, reply: FastifyReply): QueryOptions {
+  return {
+    signal: request.signal,
+    client: clientOf(request.ip),
+    onIncomplete: () => reply.header('x-search-index', 'incomplete'),
+  }
 }
 
 /** @returns the query string of the next page. */

@@ -1,22 +1,7 @@
 import { Readable } from 'node:stream'
-import type { BookQuery, Position } from '../../catalogue/query.ts'
-import type { Page, QueryOptions, Store } from '../../catalogue/store.ts'
+import type { Page } from '../../catalogue/store.ts'
 import type { Framing } from '../../files/write-books.ts'
 import { envelope, success } from '../envelope.ts'
-
-/** The most text of a page that a client gets, in bytes of UTF-8. */
-const MAX_PAGE_TEXT = 4 * 1024 * 1024
-
-/** The page has fewer books than `limit` if their texts are very long. */
-export function readRequestedPage(
-  store: Store,
-  query: BookQuery,
-  after: Position | undefined,
-  limit: number,
-  options: QueryOptions,
-): Promise<Page> {
-  return store.page(query, after, { books: limit, text: MAX_PAGE_TEXT }, options)
-}
 
 const [HEAD, TAIL] = JSON.stringify(envelope(success.booksRetrieved, [])).split(/(?=\]\})/) as [
   string,
@@ -36,8 +21,8 @@ export const listText = (page: Page, { head, tail, render }: Framing) => head + 
  */
 export async function listing(
   pages: AsyncIterable<Page>,
-  framing: Framing = enveloped,
-  reserve: (bytes: number) => void = () => {},
+  framing: Framing,
+  reserve: (bytes: number) => void,
 ): Promise<string | Readable> {
   const iterator = pages[Symbol.asyncIterator]()
   const next = () =>

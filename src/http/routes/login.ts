@@ -7,7 +7,7 @@ import { envelope, failure, success } from '../envelope.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
-export type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
+type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 
 /** Refused logins are logged for at most this many origins, because anybody can make origins up. */
 const MAX_ORIGINS = 20

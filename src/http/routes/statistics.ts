@@ -1,11 +1,9 @@
-import { clientOf } from '../../auth/login-throttle.ts'
 import { objectSchema, type Schema } from '../../catalogue/json-schema.ts'
 import type { Statistics } from '../../catalogue/store.ts'
 import { envelope, failure, success } from '../envelope.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
-import { FilterParameters, readFilterRequest } from './list-parameters.ts'
-import { announceIncomplete } from './response-headers.ts'
+import { FilterParameters, queryOptions, readFilterRequest } from './list-parameters.ts'
 
 const count: Schema = { type: 'integer', minimum: 1 }
 
@@ -50,12 +48,8 @@ export function countBooks({ books }: Services): Endpoint {
     }),
     handler: async (request, reply) => {
       const filter = readFilterRequest(request)
-      const options = {
-        signal: request.signal,
-        client: clientOf(request.ip),
-        onIncomplete: () => announceIncomplete(reply),
-      }
-      return envelope(success.statisticsRetrieved, await books.store.statistics(filter, options))
+      const data = await books.store.statistics(filter, queryOptions(request, reply))
+      return envelope(success.statisticsRetrieved, data)
     },
   }
 }

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
-import { atLeast } from '../../../src/http/protocol/least-rate.ts'
+import { failure } from '../../../src/http/envelope.ts'
+import { uploaded } from '../../../src/http/protocol/upload.ts'
 
-const late = new Error('late')
-const RATE = { rate: 1000, patience: 300 }
+const LATE = failure.requestTimeout
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
 
-/** When and for how long the process stands still. */
-const STALL = { at: 100, time: 400 }
+/** When and for how long the process stands still, in milliseconds. */
+const STALL = { at: 10_000, time: 40_000 }
+
+const read = (iterator: () => AsyncIterator<Uint8Array>) =>
+  uploaded({ iterator } as unknown as IncomingMessage, 10 ** 9)
 
 /**
  * Passes on so many bytes after each time in milliseconds, by a clock of its own.
@@ -33,7 +37,7 @@ async function receive(
   let received = 0
   let end: { received: number; error?: unknown } | undefined
   const receiving = async () => {
-    for await (const _chunk of atLeast(arriving(), RATE, () => late)) {
+    for await (const _chunk of read(arriving)) {
       received++
       await sleep(work)
     }
@@ -42,37 +46,38 @@ async function receive(
   receiving().catch((error) => {
     end = { received, error }
   })
-  for (let step = 1; end === undefined; now += step) {
-    step = isStalled && now === STALL.at ? STALL.time : 1
+  for (let step = 100; end === undefined; now += step) {
+    step = isStalled && now === STALL.at ? STALL.time : 100
     t.mock.timers.tick(step)
     await new Promise(setImmediate)
   }
   return end
 }
 
-describe('the least rate', () => {
+// That it is 1 KiB per second, averaged over half a minute: test/http/import-books.test.ts.
+describe('the least rate of an upload', () => {
   for (const [name, chunks, expected, work, isStalled] of [
-    ['lets pass what arrives as fast', Array(8).fill([60, 100]), { received: 8 }],
-    ['ends what arrives in drops', Array(20).fill([50, 1]), { received: 6, error: late }],
-    ['ends what does not arrive', [[1000, 1]], { received: 0, error: late }],
+    ['lets pass what arrives as fast', Array(8).fill([6000, 10_240]), { received: 8 }],
+    ['ends what arrives in drops', Array(20).fill([5000, 1]), { received: 6, error: LATE }],
+    ['ends what does not arrive', [[100_000, 1]], { received: 0, error: LATE }],
     [
       'saves nothing up for later',
       [
         [0, 1_000_000],
-        [350, 1],
+        [35_000, 1],
       ],
-      { received: 1, error: late },
+      { received: 1, error: LATE },
     ],
-    ['does not count the time that the receiver takes', Array(8).fill([0, 1]), { received: 8 }, 100],
-    ['lets pass what arrived while the process stood still', [[400, 1]], { received: 1 }, 0, true],
+    ['does not count the time that the receiver takes', Array(8).fill([0, 1]), { received: 8 }, 10_000],
+    ['lets pass what arrived while the process stood still', [[40_000, 1]], { received: 1 }, 0, true],
   ] as [string, [number, number][], object, number?, boolean?][])
     it(name, async (t) => assert.deepEqual(await receive(t, chunks, work, isStalled), expected))
 
   it('leaves no timer behind if the sender has gone', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timers()
-    const gone = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(late) }) }
-    await assert.rejects(atLeast(gone, RATE, () => late).next(), late)
+    const gone = () => ({ next: () => Promise.reject(new Error('aborted')) })
+    await assert.rejects(read(gone).next(), failure.badRequest)
     assert.ok(timers() <= before)
   })
 })
