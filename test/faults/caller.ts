@@ -35,6 +35,17 @@ export class Caller {
     return { status: response.status, headers: new Map(response.headers), body: await response.text() }
   }
 
+  /** @returns undefined if the connection ended before there was a whole response. */
+  async callUnlessCut(line: string, body?: object): Promise<RawResponse | undefined> {
+    try {
+      return await this.call(line, body)
+    } catch (error) {
+      // So fetch says that the connection has ended.
+      if (error instanceof TypeError) return undefined
+      throw error
+    }
+  }
+
   /** Calls what must succeed. @returns the data. */
   async ok<Data>(line: string, body?: object): Promise<Data> {
     const response = await this.call(line, body)
