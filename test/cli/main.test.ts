@@ -82,13 +82,12 @@ describe('a HOST that is a name', () => {
         assert.equal((await fetch(at(metrics, address))).status, 200)
       }
       const urls = addresses.map((address) => at(service.url, address))
-      const requests = urls.map((url) => beginRequest(url, JSON.stringify(ACCOUNT)))
-      for (const { begun } of requests) await begun
+      const requests = await Promise.all(urls.map((url) => beginRequest(url, JSON.stringify(ACCOUNT))))
       const ended = service.stop()
       for (const url of urls) await assert.rejects(connectUntilRefused(url))
       for (const { finish, response } of requests) {
         finish()
-        assert.match(await response, /^HTTP\/1\.1 200 /)
+        assert.match(await response(), /^HTTP\/1\.1 200 /)
       }
       assert.deepEqual(await ended, { code: 0, signal: null })
     })
@@ -144,12 +143,11 @@ describe('signals', { concurrency: true }, () => {
     const directory = newDirectory()
     const service = await startService(directory)
     service.process.kill('SIGUSR1')
-    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
-    await request.begun
+    const request = await beginRequest(service.url, JSON.stringify(ACCOUNT))
     const ended = service.stop('SIGINT')
     await assert.rejects(connectUntilRefused(service.url))
     request.finish()
-    assert.match(await request.response, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
+    assert.match(await request.response(), /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
     assert.deepEqual(await ended, { code: 0, signal: null })
     assert.deepEqual(readdirSync(directory), ['books.db'], 'a closed database has no WAL beside it')
     assert.doesNotMatch(service.output(), /Debugger/)
@@ -157,8 +155,7 @@ describe('signals', { concurrency: true }, () => {
 
   it('another signal after a second ends the process at once, in spite of a request that does not finish', async () => {
     const service = await startService(newDirectory())
-    const request = beginRequest(service.url, JSON.stringify(ACCOUNT))
-    await request.begun
+    await beginRequest(service.url, JSON.stringify(ACCOUNT))
     const ended = service.stop()
     await assert.rejects(connectUntilRefused(service.url))
     const again = setInterval(() => service.process.kill('SIGTERM'), 100)
@@ -168,7 +165,7 @@ describe('signals', { concurrency: true }, () => {
 
   it('a client that never finishes does not keep the process from ending with code 0', async () => {
     const service = await startService(newDirectory())
-    await beginRequest(service.url, JSON.stringify(ACCOUNT)).begun
+    await beginRequest(service.url, JSON.stringify(ACCOUNT))
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import type { RawResponse } from '../support/raw-socket.ts'
+import { until } from '../support/until.ts'
 import { assertUnavailable, Caller } from './caller.ts'
 import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'
 
@@ -10,9 +11,6 @@ const [FEW, MANY] = [5, 20]
 
 /** How long a client waits after a refusal, in milliseconds. */
 const PAUSE = 20
-
-/** What is waited for and does not come within this time never comes; milliseconds. */
-const PATIENCE = 120_000
 
 export interface LoadOptions {
   readonly clients?: number
@@ -62,12 +60,9 @@ export class Load {
       .then(() => {
         hasEnded = true
       })
-    const deadline = Date.now() + PATIENCE
-    while (!condition()) {
-      if (hasEnded || Date.now() > deadline)
-        throw new Error(`not enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`)
-      await setTimeout(2)
-    }
+    const figures = () => `enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`
+    await until(figures, () => condition() || hasEnded)
+    assert.ok(condition(), `not ${figures()}`)
   }
 
   /** Lets every client finish the request in flight. */
