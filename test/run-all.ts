@@ -1,7 +1,7 @@
 // Runs all tests, also after a failure, and prints one table.
 import { spawn } from 'node:child_process'
+import { Console } from 'node:console'
 import { once } from 'node:events'
-import { printTable } from './support/table.ts'
 
 /** The scripts of package.json, in the order in which they run. */
 export const SCRIPTS = [
@@ -28,6 +28,6 @@ async function runScript(script: string) {
 if (import.meta.main) {
   const table = []
   for (const script of SCRIPTS) table.push(await runScript(script))
-  printTable(table)
+  new Console(process.stdout).table(table)
   process.exitCode = table.every(({ result }) => result === 'passed') ? 0 : 1
 }

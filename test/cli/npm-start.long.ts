@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { ownNpm, ROOT } from '../support/npm.ts'
 import { findCommand } from '../support/program.ts'
-import { ACCOUNT, SECRET, START_TIME, temporaryDirectory } from '../support/service.ts'
+import { ACCOUNT, SETTINGS, temporaryDirectory } from '../support/service.ts'
 import { beginRequest, connectUntilRefused } from '../support/slow-request.ts'
+import { until } from '../support/until.ts'
 
 // How it ends on SIGTERM: test/install/installations.release.ts.
 it('npm start ends on Ctrl-C, which all processes get, when what is in flight is answered', {
@@ -25,12 +25,8 @@ it('npm start ends on Ctrl-C, which all processes get, when what is in flight is
     env: {
       ...process.env,
       SHELL: '/bin/sh',
-      PORT: '0',
-      HOST: '127.0.0.1',
+      ...SETTINGS,
       DB_URL: `sqlite:${directory.path}/terminal.db`,
-      USERNAME: ACCOUNT.username,
-      PASSWORD: ACCOUNT.password,
-      SECRET_TOKEN: SECRET,
     },
     stdio: ['pipe', 'ignore', 'ignore'],
   })
@@ -39,15 +35,12 @@ it('npm start ends on Ctrl-C, which all processes get, when what is in flight is
   const text = () =>
     existsSync(typescript) ? stripVTControlCharacters(readFileSync(typescript, 'utf8')) : ''
   const url = () => /url: "(http:[^"]*)"/.exec(text())?.[1]
-  const deadline = Date.now() + START_TIME
-  while (url() === undefined && Date.now() < deadline) await setTimeout(20)
-  const listening = url() ?? assert.fail(text())
-  const request = beginRequest(listening, JSON.stringify(ACCOUNT))
-  await request.begun
+  const listening = await until(text, url)
+  const request = await beginRequest(listening, JSON.stringify(ACCOUNT))
   terminal.stdin.write('\x03')
   await assert.rejects(connectUntilRefused(listening))
   request.finish()
-  assert.match(await request.response, /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
+  assert.match(await request.response(), /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
   await ended
   assert.match(text(), /INFO: stopped/)
 })

@@ -15,7 +15,6 @@ const DOCUMENT = 'generated/openapi.json'
 const CLIENTS: Record<string, () => Promise<(url: string) => Client>> = {
   'openapi-fetch': async () => (await import('./openapi-fetch.ts')).openapiFetch,
   '@hey-api/openapi-ts': async () => (await import('./hey-api.ts')).heyApi,
-  'orval and zod': async () => (await import('./orval.ts')).orval,
 }
 
 const cwd = import.meta.dirname
@@ -37,7 +36,6 @@ describe('/openapi.json', () => {
     await writeFile(join(cwd, DOCUMENT), await (await fetch(`${url}/openapi.json`)).text())
     await run('openapi-typescript', DOCUMENT, '--output', 'generated/openapi-typescript.ts')
     await run('openapi-ts')
-    await run('orval')
   })
 
   it('has no error that Redocly finds', () => run('redocly', 'lint', '--extends', 'recommended', DOCUMENT))

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { assertUnavailable } from '../faults/caller.ts'
+import type { Book } from '../../src/catalogue/book.ts'
+import { assertUnavailable, Caller } from '../faults/caller.ts'
 import { readRows, serve } from '../faults/engine-servers.ts'
 import { Journal } from '../faults/journal.ts'
-import { Load, send } from '../faults/load.ts'
+import { Load } from '../faults/load.ts'
 import type { Databases } from '../support/database-server.ts'
-import { RawConnection } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 
 /** Whether everything is done as often as the long form wants it. */
@@ -112,15 +112,13 @@ async function readAgainAndAgain(
   journal: Journal,
   reads: { answered: number; refused: number; readonly isStopping: boolean },
 ): Promise<void> {
-  using connection = await RawConnection.open(service.url)
+  const caller = new Caller(service)
   const book = journal.newBook()
   const content = { author: 'A', year: 1 }
-  const created = await send(connection, 'POST /book', { title: book.title, ...content })
-  const { id } = JSON.parse(created?.body ?? '').data
+  const { id } = await caller.ok<Book>('POST /book', { title: book.title, ...content })
   journal.record(book, { kind: 'create', content }, 'acknowledged', id)
   while (!reads.isStopping) {
-    const response = await send(connection, `GET /book/${id}`)
-    assert.ok(response !== undefined, 'the service cut the connection of a reader')
+    const response = await caller.call(`GET /book/${id}`)
     if (response.status === 503) {
       assertUnavailable(response)
       reads.refused++

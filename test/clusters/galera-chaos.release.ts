@@ -10,8 +10,7 @@ import { databasesAt } from '../support/databases.ts'
 import { engineMissing } from '../support/engines.ts'
 import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
 import { haproxyMissing, startHaproxy } from '../support/haproxy.ts'
-import { printTable } from '../support/table.ts'
-import { type ChaosEvent, isFull, repeat, severalHosts, surviveChaos, table } from './chaos.ts'
+import { type ChaosEvent, isFull, repeat, severalHosts, surviveChaos } from './chaos.ts'
 
 /** How often each happens. */
 const [KILLS, STOPS, FREEZES] = isFull ? [20, 5, 5] : [2, 1, 1]
@@ -55,7 +54,6 @@ describe('a Galera cluster under load', {
     )
   }, options)
   after(async () => {
-    printTable(table)
     await started.disposeAsync()
   })
 

@@ -4,9 +4,9 @@ import type { RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../../src/catalogue/book.ts'
 import { MysqlDriver } from '../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../src/store/mysql/url.ts'
-import { assertUnavailable, Caller, SOON } from '../faults/caller.ts'
+import { Caller, SOON } from '../faults/caller.ts'
 import { serve, until } from '../faults/engine-servers.ts'
-import { bookIn, raiseYears } from '../faults/racing.ts'
+import { raiseYears } from '../faults/racing.ts'
 import { engineMissing } from '../support/engines.ts'
 import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
 
@@ -66,9 +66,9 @@ describe('a book that instances on all nodes of a Galera cluster change', {
           const field = FIELDS[i] ?? 'title'
           for (let n = 1; n <= CHANGES; n++) {
             const change = { [field]: field === 'year' ? n : String(n) }
-            const written = await insist(client, `PUT /book/${id}`, change)
+            const written = await client.recovers<Book>(`PUT /book/${id}`, change)
             assert.equal(Number(written[field]), n, 'the response lacks the change')
-            const read = await insist(client, `GET /book/${id}`)
+            const read = await client.recovers<Book>(`GET /book/${id}`)
             assert.equal(Number(read[field]), n, 'the change is acknowledged, and not stored')
           }
         }),
@@ -128,12 +128,3 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     return rows.flat().reduce((sum, { Value: value }) => sum + Number(value), 0)
   }
 })
-
-/** Repeats what is refused. */
-async function insist(client: Caller, line: string, body?: object): Promise<Book> {
-  for (;;) {
-    const response = await client.call(line, body)
-    if (response.status !== 503) return bookIn(response)
-    assertUnavailable(response)
-  }
-}

@@ -5,8 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { type PatroniCluster, patroniMissing, startPatroni } from '../support/patroni-cluster.ts'
 import type { Killed } from '../support/patroni-member.ts'
 import { temporaryDirectory } from '../support/service.ts'
-import { printTable } from '../support/table.ts'
-import { type ChaosEvent, isFull, type Row, repeat, severalHosts, surviveChaos, table } from './chaos.ts'
+import { type ChaosEvent, isFull, type Row, repeat, severalHosts, surviveChaos } from './chaos.ts'
 
 /** How often each happens. */
 const [KILLS, SWITCHOVERS, FREEZES] = isFull ? [20, 10, 5] : [3, 1, 1]
@@ -31,7 +30,6 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
     cluster = await startPatroni()
   }, options)
   after(async () => {
-    printTable(table)
     await cluster?.remove()
   })
 

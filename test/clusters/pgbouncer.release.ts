@@ -9,8 +9,7 @@ import { engineMissing } from '../support/engines.ts'
 import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
-import { printTable } from '../support/table.ts'
-import { isFull, repeat, surviveChaos, table } from './chaos.ts'
+import { isFull, repeat, surviveChaos } from './chaos.ts'
 
 const BOOK = { title: 'Dune', author: 'Frank Herbert', year: 1965 }
 
@@ -27,7 +26,6 @@ describe('PgBouncer with a connection per transaction', {
     pooler = await startPgbouncer(server)
   })
   after(async () => {
-    printTable(table)
     await pooler?.remove()
     await server?.remove()
   })

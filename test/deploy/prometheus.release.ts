@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import dashboard from '../../deploy/grafana-dashboard.json' with { type: 'json' }
 import { freePort } from '../support/free-port.ts'
 import { ROOT, run } from '../support/npm.ts'
@@ -10,6 +9,7 @@ import { findProgram } from '../support/program.ts'
 import { ServerDirectory } from '../support/server-directory.ts'
 import { ServerProcess } from '../support/server-process.ts'
 import { temporaryDirectory } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { useService } from '../support/use-service.ts'
 
 const RULES = join(ROOT, 'deploy/prometheus-rules.yml')
@@ -17,9 +17,6 @@ const TESTS = join(import.meta.dirname, 'prometheus-rules.test.yml')
 
 const PROMETHEUS = findProgram('prometheus')
 const PROMTOOL = findProgram('promtool')
-
-/** How long to wait until Prometheus has what it is asked for, in milliseconds. */
-const PATIENCE = 30_000
 
 /** The labels of a series and their values. */
 type Labels = Readonly<Record<string, string>>
@@ -66,39 +63,33 @@ scrape_configs:
     static_configs: [{ targets: ["${new URL(metricsUrl).host}"] }]
 rule_files: ["${RULES}"]
 `
-    writeFileSync(directory.join('prometheus.yml'), config)
-    prometheus = new ServerProcess({
+    prometheus = await ServerProcess.started({
       file: PROMETHEUS.file,
       args: [
-        `--config.file=${directory.join('prometheus.yml')}`,
+        `--config.file=${directory.write('prometheus.yml', config)}`,
         `--storage.tsdb.path=${directory.join('data')}`,
         `--web.listen-address=127.0.0.1:${port}`,
       ],
       ready: /Server is ready to receive web requests/,
       directory,
-      quit: 'SIGKILL',
     })
-    await prometheus.start()
   })
   after(() => prometheus?.remove() ?? directory.remove())
 
   /** Asks until there is a response: the rate of anything needs two scrapes. */
-  async function query(expression: string): Promise<Labels[]> {
-    const deadline = Date.now() + PATIENCE
-    while (Date.now() < deadline) {
+  function query(expression: string): Promise<Labels[]> {
+    return until(`something is found by ${expression}`, async () => {
       const response = await fetch(`${url}/api/v1/query?${new URLSearchParams({ query: expression })}`)
       const answer = (await response.json()) as { error?: string; data?: { result: { metric: Labels }[] } }
       assert.equal(response.status, 200, `${expression}: ${answer.error}`)
       const found = answer.data?.result ?? []
-      if (found.length > 0) return found.map(({ metric }) => metric)
-      await setTimeout(100)
-    }
-    assert.fail(`nothing is found by ${expression}`)
+      return found.length > 0 && found.map(({ metric }) => metric)
+    })
   }
 
   it('has nothing to say about the form of the metrics', async () => {
-    writeFileSync(directory.join('metrics'), await (await fetch(metricsUrl)).text())
-    run('sh', ['-c', '"$0" check metrics < "$1"', PROMTOOL.file, directory.join('metrics')])
+    const metrics = directory.write('metrics', await (await fetch(metricsUrl)).text())
+    run('sh', ['-c', '"$0" check metrics < "$1"', PROMTOOL.file, metrics])
   })
 
   for (const { title, targets } of dashboard.panels) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -44,29 +44,23 @@ const PROXIES: Record<string, (file: string, places: Places) => Promise<ServerPr
     })
     return startNginx(file, directory, config)
   },
-  caddy: async (file, { port, upstream, certFile, keyFile, directory }) => {
+  caddy: (file, { port, upstream, certFile, keyFile, directory }) => {
     const site = deployed('Caddyfile', { 'reverse_proxy ': `tls ${certFile} ${keyFile}\nreverse_proxy ` })
     // It would take ports that others may have.
     const global = '{\nadmin off\nauto_https disable_redirects\n}\n'
-    writeFileSync(directory.join('Caddyfile'), global + site)
-    const caddy = new ServerProcess({
+    return ServerProcess.started({
       file,
-      args: ['run', '--config', directory.join('Caddyfile'), '--adapter', 'caddyfile'],
+      args: ['run', '--config', directory.write('Caddyfile', global + site), '--adapter', 'caddyfile'],
       ready: /serving initial configuration/,
       directory,
-      quit: 'SIGKILL',
       env: { SITE: `https://localhost:${port}`, UPSTREAM: upstream, HOME: directory.path },
     })
-    await caddy.start()
-    return caddy
   },
   haproxy: (file, { port, upstream, certFile, keyFile, directory }) => {
-    const both = directory.join('both.pem')
-    writeFileSync(both, readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8'))
-    directory.give('both.pem')
+    const both = readFileSync(certFile, 'utf8') + readFileSync(keyFile, 'utf8')
     const config = deployed('haproxy.cfg', {
       'bind :443': `bind 127.0.0.1:${port}`,
-      '/etc/haproxy/books.example.org.pem': both,
+      '/etc/haproxy/books.example.org.pem': directory.write('both.pem', both),
       '127.0.0.1:8080': upstream,
     })
     return runHaproxy(file, directory, port, config)

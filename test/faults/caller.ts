@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { assertFailure, type RawResponse } from '../support/raw-socket.ts'
 import type { Service } from '../support/service.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
+import { until } from '../support/until.ts'
 
 /**
  * `STORE_TIMEOUT` of a service whose refusals are tested, in seconds: more than a machine stands still, so that what
@@ -33,6 +34,17 @@ export class Caller {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     return { status: response.status, headers: new Map(response.headers), body: await response.text() }
+  }
+
+  /** @returns undefined if the connection ended before there was a whole response. */
+  async callUnlessCut(line: string, body?: object): Promise<RawResponse | undefined> {
+    try {
+      return await this.call(line, body)
+    } catch (error) {
+      // So fetch says that the connection has ended.
+      if (error instanceof TypeError) return undefined
+      throw error
+    }
   }
 
   /** Calls what must succeed. @returns the data. */
@@ -68,15 +80,15 @@ export class Caller {
     }
   }
 
-  /** Repeats what is refused until it succeeds, as long as ANSWER_TIME. */
-  async recovers(line: string, body?: object): Promise<void> {
-    const end = Date.now() + ANSWER_TIME
-    for (;;) {
+  /** Repeats what is refused until it succeeds. @returns the data. */
+  async recovers<Data>(line: string, body?: object): Promise<Data> {
+    const { body: text } = await until(`${line} is not refused`, async () => {
       const response = await this.call(line, body)
-      if (response.status < 300) return
+      if (response.status < 300) return response
       assertUnavailable(response)
-      assert.ok(Date.now() < end, `${line} is still refused`)
-    }
+      return false
+    })
+    return (JSON.parse(text) as { data: Data }).data
   }
 }
 
@@ -114,11 +126,10 @@ const countedIn = ({ msg, causes = {} }: LogLine): LoggedFailure[] =>
 
 /** As failuresIn, once it tells of so many with such a cause. */
 export async function failuresOnce(service: Service, count: number, cause: RegExp): Promise<LoggedFailure[]> {
-  const deadline = Date.now() + ANSWER_TIME
-  for (;;) {
-    const failures = failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
-    if (failures.length >= count) return failures
-    assert.ok(Date.now() < deadline, `the log tells of ${failures.length} failures: ${service.output()}`)
-    await setTimeout(50)
-  }
+  const found = () => failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
+  await until(
+    () => `the log tells of ${count} failures: ${service.output()}`,
+    () => found().length >= count,
+  )
+  return found()
 }

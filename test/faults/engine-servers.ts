@@ -1,28 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
 import type { DatabaseServer, Databases, ServerEngine, ServerOptions } from '../support/database-server.ts'
 import { nameIn } from '../support/database-url.ts'
 import { engineMissing } from '../support/engines.ts'
 import { findMariadb, startMariadb } from '../support/mariadb-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
-import {
-  ACCOUNT,
-  PATIENT,
-  SECRET,
-  type Service,
-  spawnService,
-  startService,
-  temporaryDirectory,
-} from '../support/service.ts'
+import { type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 export { openSession, type Session } from '../support/databases.ts'
+export { until } from '../support/until.ts'
 
 export const SERVER_ENGINES: readonly ServerEngine[] = ['postgres', 'mysql']
-
-/** What is asked again and again has to come about within so many milliseconds: many times what it takes. */
-const PATIENCE = 60_000
 
 /** Why there is no server of this engine to stop and to freeze, or false if there is. */
 export function serverMissing(engine: ServerEngine): string | false {
@@ -65,34 +55,13 @@ export function onEachServer(
   })
 }
 
-/** Starts the service on a database until the end of the test. @param wrapper as for spawnService. */
-export async function serve(
-  t: TestContext,
-  DB_URL: string,
-  settings: object = {},
-  wrapper: readonly string[] = [],
-): Promise<Service> {
+/** Starts the service on a database until the end of the test. */
+export async function serve(t: TestContext, DB_URL: string, settings: object = {}): Promise<Service> {
   const directory = temporaryDirectory()
   t.after(directory.remove)
-  const service = await startService(directory.path, { DB_URL, ...settings }, [], wrapper)
+  const service = await startService(directory.path, { DB_URL, ...settings })
   t.after(() => service.stop('SIGKILL'))
   return service
-}
-
-/** Starts the service on a database that it cannot use yet. */
-export function beginStart(t: TestContext, DB_URL: string) {
-  const directory = temporaryDirectory()
-  t.after(directory.remove)
-  const account = { USERNAME: ACCOUNT.username, PASSWORD: ACCOUNT.password, SECRET_TOKEN: SECRET }
-  const settings = { HOST: '127.0.0.1', PORT: '0', DB_URL, STORE_TIMEOUT: PATIENT, ...account }
-  const started = spawnService(directory.path, settings)
-  t.after(() => started.child.kill('SIGKILL'))
-  return started
-}
-
-/** Checks that it ends, in vain. */
-export async function endsInVain({ ended, output }: ReturnType<typeof beginStart>): Promise<void> {
-  assert.deepEqual(await ended, { code: 1, signal: null }, output())
 }
 
 /** All books that a database holds, as the server itself says. */
@@ -111,36 +80,19 @@ export async function connections(server: Databases, url: string): Promise<numbe
   return rows.map(({ id }) => Number(id))
 }
 
-/** Ends a connection as an administrator does. */
-export async function killConnection(server: Databases, id: number): Promise<void> {
-  if (server.engine === 'postgres') await server.query(`SELECT pg_terminate_backend(${id})`)
-  // It may have ended since, which only MySQL calls an error.
-  else await server.query(`KILL ${id}`).catch(() => {})
-}
-
-/** Kills all connections of a database. @returns how many there were. */
+/** Kills all connections of a database, as an administrator does. @returns how many there were. */
 export async function killConnections(server: Databases, url: string): Promise<number> {
   const open = await connections(server, url)
-  for (const id of open) await killConnection(server, id)
+  for (const id of open)
+    if (server.engine === 'postgres') await server.query(`SELECT pg_terminate_backend(${id})`)
+    // It may have ended since, which only MySQL calls an error.
+    else await server.query(`KILL ${id}`).catch(() => {})
   return open.length
 }
 
 /** Waits until a database has no connection. */
 export const untilUnused = (server: Databases, url: string) =>
   until('no connection is left', async () => (await connections(server, url)).length === 0)
-
-/** Waits until it holds, in milliseconds at most `patience`. */
-export async function until(
-  what: string,
-  condition: () => Promise<boolean> | boolean,
-  patience = PATIENCE,
-): Promise<void> {
-  const end = Date.now() + patience
-  while (!(await condition())) {
-    assert.ok(Date.now() < end, `not within ${patience} ms: ${what}`)
-    await setTimeout(10)
-  }
-}
 
 /** The URL of a database for the administrator. */
 export function asAdministrator(server: Databases, url: string): string {

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
-import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
-import { EXP, expiringAt } from '../support/tokens.ts'
-import { assertUnavailable } from './caller.ts'
+import type { RawResponse } from '../support/raw-socket.ts'
+import { until } from '../support/until.ts'
+import { assertUnavailable, Caller } from './caller.ts'
 import type { Journal, Operation, Outcome, TrackedBook } from './journal.ts'
-
-const TOKEN = expiringAt(EXP)
 
 /** A client that has fewer books creates one; one that goes on with books of before takes so many. */
 const [FEW, MANY] = [5, 20]
 
 /** How long a client waits after a refusal, in milliseconds. */
 const PAUSE = 20
-
-/** What is waited for and does not come within this time never comes; milliseconds. */
-const PATIENCE = 120_000
 
 export interface LoadOptions {
   readonly clients?: number
@@ -30,8 +25,8 @@ export interface LoadOptions {
 }
 
 /**
- * Clients that create, update, delete and read, each its own books, over one connection, one request at a time,
- * and journal what they were told. A client ends when its connection does.
+ * Clients that create, update, delete and read, each its own books, one request at a time, and journal what they were
+ * told. A client ends when the connection of a write does.
  */
 export class Load {
   /** Fulfilled when every client has ended. */
@@ -41,13 +36,13 @@ export class Load {
   /** How many writes were acknowledged, and how many since the last one that was not. */
   acknowledged = 0
   inARow = 0
-  readonly #url: string
+  readonly #caller: Caller
   readonly #journal: Journal
   readonly #options: Required<LoadOptions>
   #stopping = false
 
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
-    this.#url = url
+    this.#caller = new Caller({ url })
     this.#journal = journal
     const defaults = { clients: 64, authorLength: 40, leaveRefused: false, changes: true, pause: 0 }
     this.#options = { ...defaults, ...options }
@@ -65,12 +60,9 @@ export class Load {
       .then(() => {
         hasEnded = true
       })
-    const deadline = Date.now() + PATIENCE
-    while (!condition()) {
-      if (hasEnded || Date.now() > deadline)
-        throw new Error(`not enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`)
-      await setTimeout(2)
-    }
+    const figures = () => `enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`
+    await until(figures, () => condition() || hasEnded)
+    assert.ok(condition(), `not ${figures()}`)
   }
 
   /** Lets every client finish the request in flight. */
@@ -80,17 +72,14 @@ export class Load {
   }
 
   async #client(books: TrackedBook[]): Promise<void> {
-    const opened = await RawConnection.open(this.#url).catch(() => undefined)
-    if (opened === undefined) return
-    using connection = opened
     try {
       while (!this.#stopping) {
-        const outcome = await this.#write(connection, books)
+        const outcome = await this.#write(books)
         if (outcome === 'unknown') return
         if (outcome === 'refused') await setTimeout(PAUSE)
         if (this.#options.pause > 0) await setTimeout(this.#options.pause)
         const book = pick(books)
-        if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(connection, book)
+        if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(book)
       }
     } catch (error) {
       this.#stopping = true
@@ -98,12 +87,12 @@ export class Load {
     }
   }
 
-  async #write(connection: RawConnection, books: TrackedBook[]): Promise<Outcome> {
+  async #write(books: TrackedBook[]): Promise<Outcome> {
     const isNew = !this.#options.changes || books.length < FEW || Math.random() < 0.4
     const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
-    const response = await send(connection, ...request(book, operation))
+    const response = await this.#caller.callUnlessCut(...request(book, operation))
     const outcome = outcomeOf(response)
     const data =
       outcome === 'acknowledged' ? (JSON.parse(response?.body ?? '') as { data: Book | null }).data : null
@@ -130,8 +119,8 @@ export class Load {
     return { kind: 'delete' }
   }
 
-  async #read(connection: RawConnection, book: TrackedBook): Promise<void> {
-    const response = await send(connection, `GET /book/${book.id}`)
+  async #read(book: TrackedBook): Promise<void> {
+    const response = await this.#caller.callUnlessCut(`GET /book/${book.id}`)
     if (response === undefined) return
     if (outcomeOf(response) === 'refused') {
       this.reads.failed++
@@ -192,22 +181,6 @@ export async function loadForAMoment(url: string, journal: Journal): Promise<Loa
 function request({ id, title }: TrackedBook, operation: Operation): [string, object?] {
   if (operation.kind === 'create') return ['POST /book', { title, ...operation.content }]
   return operation.kind === 'update' ? [`PUT /book/${id}`, operation.changes] : [`DELETE /book/${id}`]
-}
-
-/** Sends a request with a token. @returns undefined if the connection ended before the response. */
-export async function send(
-  connection: RawConnection,
-  line: string,
-  body?: object,
-): Promise<RawResponse | undefined> {
-  const text = body === undefined ? '' : JSON.stringify(body)
-  await connection.send(head(line, `Authorization: ${TOKEN}`, `Content-Length: ${text.length}`) + text)
-  try {
-    return await connection.response()
-  } catch (error) {
-    assert.match((error as Error).message, /^the connection ended/)
-    return undefined
-  }
 }
 
 function outcomeOf(response: RawResponse | undefined): Outcome {

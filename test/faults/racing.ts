@@ -46,7 +46,7 @@ export async function raiseYears(
 }
 
 /** The book in a response that has to be one. */
-export function bookIn({ status, body }: RawResponse): Book {
+function bookIn({ status, body }: RawResponse): Book {
   assert.equal(status, 200, body)
   return (JSON.parse(body) as { data: Book }).data
 }

@@ -5,7 +5,7 @@ import { stopListening } from '../../src/http/listen.ts'
 import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
-import { ACCOUNT, SECRET, spawnService, startService, temporaryDirectory } from '../support/service.ts'
+import { SETTINGS, spawnService, startService, temporaryDirectory } from '../support/service.ts'
 import { expiringAt } from '../support/tokens.ts'
 import { serve } from './serve.ts'
 
@@ -85,13 +85,10 @@ it('while the service waits for its database, it is alive, logs in, and ends at 
   t.after(directory.remove)
   const [port, nobody] = [await freePort(), await freePort()]
   const { child, output, ended } = spawnService(directory.path, {
+    ...SETTINGS,
     PORT: String(port),
-    HOST: '127.0.0.1',
     DB_URL: `postgres://user:hunter2@127.0.0.1:${nobody}/books`,
     STORE_TIMEOUT: '60',
-    USERNAME: ACCOUNT.username,
-    PASSWORD: ACCOUNT.password,
-    SECRET_TOKEN: SECRET,
   })
   t.after(() => child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}`
@@ -115,8 +112,7 @@ it('while the database cannot be written, the service is not ready, reads go on,
 }, async (t) => {
   const directory = temporaryDirectory()
   t.after(directory.remove)
-  // What a thread writes of its coverage would be cut, too.
-  const service = await startService(directory.path, { THREADS: '2', NODE_V8_COVERAGE: undefined })
+  const service = await startService(directory.path, { THREADS: '2' })
   t.after(() => service.stop())
   const headers = { authorization: await logIn(service.url) }
   const write = async () => {

@@ -202,11 +202,10 @@ describe('the image', { skip }, () => {
   })
 
   it('stops on SIGTERM when what is in flight is answered', async () => {
-    const request = beginRequest(container.url, JSON.stringify(ACCOUNT))
-    await request.begun
+    const request = await beginRequest(container.url, JSON.stringify(ACCOUNT))
     const ended = container.end('SIGTERM')
     request.finish()
-    assert.match(await request.response, /^HTTP\/1\.1 200 /)
+    assert.match(await request.response(), /^HTTP\/1\.1 200 /)
     assert.equal(await ended, 0)
   })
 

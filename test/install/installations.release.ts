@@ -5,10 +5,9 @@ import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { nodePackage } from '../../bin/run-node.js'
-import { Npm, ROOT, run } from '../support/npm.ts'
+import { npmOf, ROOT, run } from '../support/npm.ts'
 import { processTree } from '../support/process-tree.ts'
 import { ACCOUNT, temporaryDirectory } from '../support/service.ts'
-import { printTable } from '../support/table.ts'
 
 /**
  * Versions of npm, each with the Node.js that it runs on. The newest npm needs a newer one than 20. The README asks for
@@ -31,25 +30,14 @@ const KEPT_TESTS = ['test/catalogue/book.test.ts', 'test/spec/login.test.ts']
 const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const PINNED: string = optionalDependencies[nodePackage()]
 
-const table: Record<string, string | number>[] = []
 const directory = temporaryDirectory()
 writeFileSync(join(directory.path, 'package.json'), '{}')
-after(() => {
-  printTable(table)
-  directory.remove()
-})
+after(directory.remove)
 
 for (const version of VERSIONS) {
   describe(`npm ${version.npm} on Node.js ${version.node}`, () => {
     const clone = join(directory.path, `clone for npm ${version.npm} on ${version.node}`)
-    const row = {
-      ...version,
-      'npm ci, seconds': 0,
-      'npm ci warns of': '',
-      'npm start': 'fails',
-      'npm test': 'fails',
-    }
-    const npm = new Npm(
+    const npm = npmOf(
       join(directory.path, `node_modules/npm-${version.npm}/bin/npm-cli.js`),
       join(directory.path, `node_modules/node-${version.node}/bin/node`),
       clone,
@@ -61,16 +49,12 @@ for (const version of VERSIONS) {
       ]
       run('npm', ['install', '--no-save', '--loglevel=error', ...packages], { cwd: directory.path })
       run('git', ['clone', '--quiet', ROOT, clone])
-      table.push(row)
     })
 
     it('npm ci has nothing to warn of', () => {
-      const begin = Date.now()
       const output = npm.run(['ci'])
-      row['npm ci, seconds'] = Math.round((Date.now() - begin) / 1000)
       // A setting of this machine that npm does not know is not a fault of the package.
       const warnings = new Set(output.match(/(?<=^npm warn )(?!Unknown )\S+/gim))
-      row['npm ci warns of'] = [...warnings].join(', ')
       assert.deepEqual([...warnings], version.node === '18' ? ['EBADENGINE'] : [], output)
     })
 
@@ -89,7 +73,6 @@ for (const version of VERSIONS) {
       await service.ended
       assert.match(service.output(), /"msg":"stopped"/)
       assert.doesNotMatch(service.output(), /Warning/)
-      row['npm start'] = 'works'
     })
 
     it('npm test runs the tests on the pinned Node.js', () => {
@@ -100,7 +83,6 @@ for (const version of VERSIONS) {
       const output = npm.run(['test'], { ENGINES: 'sqlite,postgres' })
       assert.match(output, /version\.test\.ts/)
       assert.doesNotMatch(output, /ExperimentalWarning/)
-      row['npm test'] = 'works'
     })
   })
 }

@@ -51,8 +51,6 @@ export interface Mutant {
   /** Its name in OPERATORS, with a number if it can be put into several places of the line. */
   readonly operator: string
   readonly line: string
-  /** Where it begins, in characters of the file. */
-  readonly offset: number
   readonly mutated: string
 }
 
@@ -84,7 +82,7 @@ export function allMutants(): Mutant[] {
 }
 
 /** All mistakes that can be put into a file. @param file its path below the root, with slashes. */
-export function mutantsOf(file: string): Mutant[] {
+function mutantsOf(file: string): Mutant[] {
   const source = readFileSync(join(ROOT, file), 'utf8')
   // Every character stays where it is, so a place in the code is the same place in the source.
   const code = stripTypeScriptTypes(source)
@@ -106,7 +104,6 @@ export function mutantsOf(file: string): Mutant[] {
         file,
         operator: count === 1 ? operator : `${operator}-${count}`,
         line: source.split('\n')[number - 1]?.trim() ?? '',
-        offset: begin,
         mutated: source.slice(0, begin) + by + source.slice(end),
       }
     }),

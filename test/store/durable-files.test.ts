@@ -7,14 +7,15 @@ import { callWhile, straceMissing } from '../faults/strace.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
 const SOURCE = resolve(import.meta.dirname, '../../src/store/durable-files.ts')
-const skip = process.env.FAULTS !== 'required' && straceMissing
 
 const flushFails = (number: number) => `fsync:error=EIO:when=${number}`
 
 /** As where files cannot have two names. */
 const NO_LINKS = 'link,linkat:error=EPERM'
 
-it('a directory that is made is flushed to the disk with each of its new parents', { skip }, () => {
+it('a directory that is made is flushed to the disk with each of its new parents', {
+  skip: straceMissing,
+}, () => {
   for (const [flush, code] of [
     [1, 'EIO'],
     [2, 'EIO'],
@@ -40,7 +41,7 @@ describe('a file that takes its name when it is complete', () => {
     ['does not take its name from another there either', [NO_LINKS], 'other', 'EEXIST', 'other'],
     ['leaves no empty file', [NO_LINKS, 'rename,renameat,renameat2:error=EIO'], undefined, 'EIO', undefined],
   ] as const)
-    it(what, { skip: faults.length > 0 && skip }, () => {
+    it(what, { skip: faults.length > 0 && straceMissing }, () => {
       const { path: directory, remove } = temporaryDirectory()
       const path = join(directory, 'new')
       const part = partFileOf(path)

@@ -7,35 +7,18 @@ export interface Sample {
   readonly value: number
 }
 
-// Numbers as Go reads them: the case of letters does not matter.
-const LABEL = '[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\\n]|\\\\["\\\\n])*"'
-const SAMPLE = new RegExp(
-  `^([a-zA-Z_:][\\w:]*)(?:\\{(${LABEL}(?:,${LABEL})*)?\\})? (nan|[+-]inf|[+-]?[0-9.e+-]+)$`,
-  'i',
-)
-const COMMENT = /^# (?:HELP \S+ .+|TYPE (\S+) (?:counter|gauge|histogram|summary|untyped))$/
-
 /**
- * Reads Prometheus' text format, version 0.0.4. Prometheus itself reads it in test/deploy/prometheus.release.ts.
- * @throws AssertionError for a line that a scrape would refuse.
+ * Reads the lines of samples in Prometheus' text format, version 0.0.4. What else a scrape would refuse,
+ * test/deploy/prometheus.release.ts finds with promtool.
+ * @throws AssertionError for a line that is no sample, or the second of a series.
  */
 export function parseExposition(text: string): Sample[] {
-  assert.ok(text.endsWith('\n'), 'the last line has no end')
-  const types = new Set<string>()
   const samples = new Map<string, Sample>()
-  for (const line of text.split('\n').filter((line) => line !== '')) {
-    const comment = COMMENT.exec(line)
-    if (comment !== null) {
-      assert.ok(!types.has(comment[1] ?? ''), line)
-      if (comment[1] !== undefined) types.add(comment[1])
-      continue
-    }
-    const [, name = '', labels = '', value = ''] = SAMPLE.exec(line) ?? assert.fail(`no sample: ${line}`)
-    const family = name.replace(/_(bucket|sum|count)$/, '')
-    assert.ok(types.has(name) || types.has(family), `${name} has no TYPE before it`)
-    assert.ok(!samples.has(`${name}{${labels}}`), `twice: ${line}`)
-    const sample = { name, labels: readLabels(labels), value: Number(value.replace('Inf', 'Infinity')) }
-    samples.set(`${name}{${labels}}`, sample)
+  for (const line of text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))) {
+    const [, series = '', name = '', labels = '', value] =
+      /^(([a-zA-Z_:]\w*)(?:\{(.+)\})?) (\S+)$/.exec(line) ?? assert.fail(`no sample: ${line}`)
+    assert.ok(!samples.has(series), `twice: ${line}`)
+    samples.set(series, { name, labels: readLabels(labels), value: Number(value) })
   }
   return [...samples.values()]
 }

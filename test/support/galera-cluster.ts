@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { Databases } from './database-server.ts'
 import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
@@ -119,9 +119,7 @@ function makeNode(
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
-  const script = `wsrep_sst_${METHOD}`
-  writeFileSync(directory.join(script), STATE_TRANSFER, { mode: 0o700 })
-  directory.give(script)
+  directory.write(`wsrep_sst_${METHOD}`, STATE_TRANSFER, 0o700)
   const provider = {
     'gmcast.listen_addr': `tcp://${address}`,
     'ist.recv_addr': `127.0.0.1:${transferPort}`,
@@ -154,7 +152,6 @@ function makeNode(
     // In either order.
     ready: /^(?=.*: ready for connections)(?=.*Synchronized with group)/s,
     directory,
-    quit: 'SIGKILL',
     env: { PATH: `${directory.path}:${process.env.PATH}` },
   })
   return { file, args, directory, port, server }
@@ -176,8 +173,7 @@ async function startAll([first, ...others]: readonly Node[], password: string): 
 async function startPosition({ file, args, directory }: Node): Promise<string> {
   const found = /.*WSREP: Recovered position: (\S+)/s
   const command = [...args, '--wsrep-on=ON', '--wsrep-recover']
-  const recovery = new ServerProcess({ file, args: command, ready: found, directory, quit: 'SIGKILL' })
-  await recovery.start()
+  const recovery = await ServerProcess.started({ file, args: command, ready: found, directory })
   // MariaDB 10.11 sometimes does not end by itself then, but takes all memory of the machine.
   await recovery.kill()
   return `--wsrep-start-position=${found.exec(recovery.log())?.[1]}`

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
@@ -63,16 +62,12 @@ export async function runHaproxy(
   port: number,
   config: string,
 ): Promise<ServerProcess> {
-  const path = directory.join('haproxy.cfg')
-  writeFileSync(path, config)
-  const proxy = new ServerProcess({
+  const proxy = await ServerProcess.started({
     file,
-    args: ['-db', '-V', '-f', path],
+    args: ['-db', '-V', '-f', directory.write('haproxy.cfg', config)],
     ready: /as the polling mechanism/,
     directory,
-    quit: 'SIGKILL',
   })
-  await proxy.start()
   // It says nothing once it listens, which is a moment later.
   while (!(await takesConnections(port))) await setTimeout(10)
   return proxy

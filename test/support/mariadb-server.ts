@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeCertificates } from './certificates.ts'
 import type { DatabaseServer, ServerOptions } from './database-server.ts'
@@ -48,7 +47,6 @@ export async function startMariadb(options: ServerOptions = {}): Promise<Databas
     args,
     ready: /: ready for connections/,
     directory,
-    quit: 'SIGKILL',
   })
   const password = randomBytes(12).toString('hex')
   await server.start(`--init-file=${writeAdministrator(directory, password)}`)
@@ -105,12 +103,9 @@ export async function initialize(
 
 /** @returns a file of statements for the first start, when nobody can log in yet from outside. */
 export function writeAdministrator(directory: ServerDirectory, password: string): string {
-  const path = directory.join('administrator.sql')
   const statements = [
     `CREATE USER 'administrator'@'%' IDENTIFIED BY '${password}'`,
     "GRANT ALL ON *.* TO 'administrator'@'%' WITH GRANT OPTION",
   ]
-  writeFileSync(path, statements.map((sql) => `${sql};\n`).join(''), { mode: 0o600 })
-  directory.give('administrator.sql')
-  return path
+  return directory.write('administrator.sql', statements.map((sql) => `${sql};\n`).join(''))
 }

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import type { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
@@ -8,13 +7,13 @@ import { ServerProcess } from './server-process.ts'
  * @param directory is removed with it.
  * @param servers what its `http` block has.
  */
-export async function startNginx(
+export function startNginx(
   file: string,
   directory: ServerDirectory,
   servers: string,
 ): Promise<ServerProcess> {
-  writeFileSync(
-    directory.join('nginx.conf'),
+  const config = directory.write(
+    'nginx.conf',
     `daemon off;
      pid nginx.pid;
      error_log stderr notice;
@@ -29,13 +28,11 @@ export async function startNginx(
        ${servers}
      }`,
   )
-  const nginx = new ServerProcess({
+  return ServerProcess.started({
     file,
-    args: ['-p', directory.path, '-c', directory.join('nginx.conf'), '-e', 'stderr'],
+    args: ['-p', directory.path, '-c', config, '-e', 'stderr'],
     ready: /start worker processes/,
     directory,
     quit: 'SIGQUIT',
   })
-  await nginx.start()
-  return nginx
 }

@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { signalAll } from './process-tree.ts'
 import { findCommand } from './program.ts'
-import { ACCOUNT, SECRET, untilListening } from './service.ts'
+import { SETTINGS, untilListening } from './service.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
@@ -30,35 +30,28 @@ export function run(
   return output
 }
 
-/** A version of npm on a version of Node.js, for the package in a directory. */
-export class Npm {
-  readonly node: string
-  /** Its `npm-cli.js`. */
-  readonly cli: string
-  readonly #directory: string
-
-  constructor(cli: string, node: string, directory: string) {
-    this.cli = cli
-    this.node = node
-    this.#directory = directory
+/**
+ * A version of npm on a version of Node.js.
+ * @param cli its `npm-cli.js`.
+ * @param cwd with the package that it is for.
+ */
+export function npmOf(cli: string, node: string, cwd: string) {
+  const optionsWith = (variables: Record<string, string>) => {
+    const path = [dirname(node), environment.PATH].join(delimiter)
+    return { cwd, env: { ...environment, ...variables, PATH: path } }
   }
-
-  run(args: readonly string[], variables: Record<string, string> = {}): string {
-    return run(this.node, [this.cli, ...args], this.#options(variables))
-  }
-
-  /**
-   * Runs `npm start` until its service listens on a free port, with the account of the tests.
-   * @param variables beside those for that.
-   * @param args another command of npm that starts the service.
-   */
-  start(variables: Record<string, string> = {}, args: readonly string[] = ['start']): Promise<Started> {
-    return startProgram(this.node, [this.cli, ...args], this.#options(variables))
-  }
-
-  #options(variables: Record<string, string>) {
-    const path = [dirname(this.node), environment.PATH].join(delimiter)
-    return { cwd: this.#directory, env: { ...environment, ...variables, PATH: path } }
+  return {
+    node,
+    cli,
+    run: (args: readonly string[], variables: Record<string, string> = {}) =>
+      run(node, [cli, ...args], optionsWith(variables)),
+    /**
+     * Runs `npm start` until its service listens on a free port, with the account of the tests.
+     * @param variables beside those for that.
+     * @param args another command of npm that starts the service.
+     */
+    start: (variables: Record<string, string> = {}, args: readonly string[] = ['start']) =>
+      startProgram(node, [cli, ...args], optionsWith(variables)),
   }
 }
 
@@ -66,12 +59,12 @@ export class Npm {
  * The npm that runs the tests, or else the one of PATH.
  * @param directory with the package that it is for.
  */
-export function ownNpm(directory = ROOT): Npm {
+export function ownNpm(directory = ROOT) {
   const { npm_execpath: running, npm_node_execpath: node = process.execPath } = process.env
-  if (running?.endsWith('npm-cli.js')) return new Npm(running, node, directory)
+  if (running?.endsWith('npm-cli.js')) return npmOf(running, node, directory)
   const found = findCommand(['npm'])
   if (found === undefined) throw new Error('there is no npm')
-  return new Npm(realpathSync(found), process.execPath, directory)
+  return npmOf(realpathSync(found), process.execPath, directory)
 }
 
 /** A program that was started. Those of its processes that are left are killed with the scope. */
@@ -90,15 +83,8 @@ export async function startProgram(
   args: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<Started> {
-  const settings = {
-    PORT: '0',
-    HOST: '127.0.0.1',
-    USERNAME: ACCOUNT.username,
-    PASSWORD: ACCOUNT.password,
-    SECRET_TOKEN: SECRET,
-  }
   // As the leader of a group, so that all processes can be killed whatever has become of it.
-  const program = spawn(file, args, { cwd, env: { ...settings, ...env }, detached: true, stdio: 'pipe' })
+  const program = spawn(file, args, { cwd, env: { ...SETTINGS, ...env }, detached: true, stdio: 'pipe' })
   let output = ''
   for (const stream of [program.stdout, program.stderr])
     stream.setEncoding('utf8').on('data', (text) => {

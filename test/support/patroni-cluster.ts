@@ -3,10 +3,11 @@ import type { Databases } from './database-server.ts'
 import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
 import { haproxyMissing, startHaproxy } from './haproxy.ts'
-import { BINARIES, PATRONI, PatroniMember, waitFor } from './patroni-member.ts'
+import { BINARIES, makeMember, PATRONI, type PatroniMember } from './patroni-member.ts'
 import { findCommand } from './program.ts'
 import { memoryDirectory, ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
+import { until } from './until.ts'
 
 const ETCD = findCommand(['etcd'])
 
@@ -47,7 +48,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   const hosts = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
   const port = await freePort(...hosts)
   for (const host of hosts) {
-    const member = new PatroniMember(host, port, await freePort(host), etcd, passwords)
+    const member = makeMember(host, port, await freePort(host), etcd, passwords)
     started.defer(() => member.remove())
     members.push(member)
   }
@@ -59,7 +60,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   started.defer(() => haproxy.remove())
 
   const whole = () =>
-    waitFor('a primary with two standbys', async () => {
+    until('a primary with two standbys', async () => {
       for (const primary of members) {
         const streaming = await primary.streaming()
         const name = streaming.find(({ sync_state }) => sync_state === 'sync')?.application_name
@@ -71,7 +72,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
       return undefined
     })
   const primary = (otherThan?: PatroniMember) =>
-    waitFor('a primary', async () => {
+    until('a primary', async () => {
       for (const member of members) if (member !== otherThan && (await member.is('/primary'))) return member
       return undefined
     })
@@ -97,7 +98,7 @@ async function startEtcd() {
   if (ETCD === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
   const [address, peers] = [`127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`]
-  const server = new ServerProcess({
+  const server = await ServerProcess.started({
     file: ETCD,
     args: [
       ...['--data-dir', directory.join('data'), '--enable-v2=true', '--logger=zap'],
@@ -107,8 +108,6 @@ async function startEtcd() {
     ],
     ready: /serving client traffic/,
     directory,
-    quit: 'SIGKILL',
   })
-  await server.start()
   return { address, server }
 }

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { makeCertificates } from './certificates.ts'
 import type { Databases, Row } from './database-server.ts'
 import { databasesAt } from './databases.ts'
@@ -45,7 +44,7 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
     default_pool_size: POOL_SIZE,
     max_client_conn: 500,
     auth_type: 'scram-sha-256',
-    auth_file: directory.join('users.txt'),
+    auth_file: directory.write('users.txt', `"${username}" "${password}"\n`),
     // Of all others it asks the server.
     auth_user: username,
     admin_users: username,
@@ -55,20 +54,13 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const databases = `* = host=${server.host} port=${server.port}`
-  const write = (name: string, text: string) => {
-    writeFileSync(directory.join(name), text, { mode: 0o600 })
-    directory.give(name)
-  }
-  write('pgbouncer.ini', `[databases]\n${databases}\n[pgbouncer]\n${lines.join('\n')}\n`)
-  write('users.txt', `"${username}" "${password}"\n`)
-  const pooler = new ServerProcess({
+  const config = `[databases]\n${databases}\n[pgbouncer]\n${lines.join('\n')}\n`
+  const pooler = await ServerProcess.started({
     file: FILE,
-    args: [directory.join('pgbouncer.ini')],
+    args: [directory.write('pgbouncer.ini', config)],
     ready: /process up/,
     directory,
-    quit: 'SIGKILL',
   })
-  await pooler.start()
   const through = (text: string) => {
     const url = new URL(text)
     url.hostname = '127.0.0.1'

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { makeCertificates } from './certificates.ts'
@@ -31,7 +31,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Data
   const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex')
   if (standbyOf) await copyData(standbyOf, directory)
   else await initialize(join(native, 'bin/initdb'), directory, password)
-  if (options.hba !== undefined) writeFileSync(join(data, 'pg_hba.conf'), options.hba)
+  if (options.hba !== undefined) directory.write('data/pg_hba.conf', options.hba)
   const certificates = options.tls ? makeCertificates(directory) : undefined
   const port = await freePort()
   const settings = {
@@ -46,14 +46,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Data
     ...(standbyOf && { primary_conninfo: standbyOf.url }),
     ...options.settings,
   }
-  const server = new ServerProcess({
+  const server = await ServerProcess.started({
     file: join(native, 'bin/postgres'),
     args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     ready: /database system is ready to accept (read-only )?connections/,
     directory,
     quit: 'SIGQUIT',
   })
-  await server.start()
   return {
     ...databasesAt(`postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`, certificates?.ca),
     ...server.controls(),
@@ -68,15 +67,12 @@ async function copyData(primary: DatabaseServer, directory: ServerDirectory): Pr
   await primary.stop('clean')
   await directory.run('cp', ['-r', join(primary.directory, 'data'), '.'])
   await primary.start()
-  writeFileSync(directory.join('data/standby.signal'), '')
-  directory.give('data/standby.signal')
+  directory.write('data/standby.signal', '')
 }
 
 async function initialize(initdb: string, directory: ServerDirectory, password: string): Promise<void> {
-  writeFileSync(directory.join('password'), password, { mode: 0o600 })
-  directory.give('password')
   await directory.run(initdb, [
-    ...['-D', directory.join('data'), '-U', SUPERUSER, '--pwfile', directory.join('password')],
+    ...['-D', directory.join('data'), '-U', SUPERUSER, '--pwfile', directory.write('password', password)],
     ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
     // In its directory, so that nothing stays behind when it is killed.
     ...['--set', 'dynamic_shared_memory_type=mmap'],

@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { lchownSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statfsSync } from 'node:fs'
+import {
+  lchownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,6 +66,13 @@ export class ServerDirectory {
 
   join(name: string): string {
     return join(this.path, name)
+  }
+
+  /** Writes a file that is the server's own. @returns its path. */
+  write(name: string, text: string, mode = 0o600): string {
+    writeFileSync(this.join(name), text, { mode })
+    this.give(name)
+    return this.join(name)
   }
 
   /** Makes files in it the server's own; of directories only themselves. */

@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
 import { processTree, running, signalAll } from './process-tree.ts'
 import type { ServerDirectory } from './server-directory.ts'
-
-/** How long a server may take to take connections, recovery included, or to end; far more than it needs; milliseconds. */
-const PATIENCE = 120_000
+import { until } from './until.ts'
 
 export interface ServerCommand {
   readonly file: string
@@ -14,8 +11,8 @@ export interface ServerCommand {
   readonly ready: RegExp
   /** The server's own, removed with it. */
   readonly directory: ServerDirectory
-  /** What ends it at once, with all of its processes, and leaves nothing behind in the system. */
-  readonly quit: 'SIGQUIT' | 'SIGKILL'
+  /** What ends it at once, with all of its processes, and leaves nothing behind in the system; by default SIGKILL. */
+  readonly quit?: 'SIGQUIT'
   /** Environment variables beside those of this process, or instead of them. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -25,6 +22,13 @@ export class ServerProcess {
   readonly #command: ServerCommand
   readonly #logFile: string
   #child: ChildProcess | undefined
+
+  /** @throws as `start`. */
+  static async started(command: ServerCommand): Promise<ServerProcess> {
+    const server = new ServerProcess(command)
+    await server.start()
+    return server
+  }
 
   constructor(command: ServerCommand) {
     this.#command = command
@@ -37,7 +41,7 @@ export class ServerProcess {
 
   /** @throws Error with what the server said, if it ends or takes too long. */
   async start(...extraArgs: string[]): Promise<void> {
-    const { file, args, directory, ready, quit, env } = this.#command
+    const { file, args, directory, ready, quit = 'SIGKILL', env } = this.#command
     if (this.#runs()) throw new Error('the server runs already')
     const log = openSync(this.#logFile, 'a')
     const begin = this.log().length
@@ -59,7 +63,8 @@ export class ServerProcess {
     this.#child = child
     if (child.pid !== undefined) directory.watch(child, quit)
     const isReady = () => ready.test(this.log().slice(begin))
-    if ((await this.#until(() => isReady() || !this.#runs())) && isReady()) return
+    await until('it is ready, or has ended', () => isReady() || !this.#runs()).catch(() => {})
+    if (isReady()) return
     await this.kill()
     throw new Error(`${file} does not take connections: ${failure}. It said:\n${this.log().slice(begin)}`)
   }
@@ -103,7 +108,7 @@ export class ServerProcess {
   /** Ends the server at once, and removes its directory. */
   async remove(): Promise<void> {
     this.thaw()
-    await this.end(this.#command.quit).catch(() => this.kill())
+    await this.end(this.#command.quit ?? 'SIGKILL').catch(() => this.kill())
     this.#command.directory.remove()
   }
 
@@ -118,16 +123,9 @@ export class ServerProcess {
   }
 
   async #ended(tree: readonly number[]): Promise<void> {
-    if (!(await this.#until(() => !this.#runs() && running(tree).length === 0)))
-      throw new Error(`the server does not end. It said:\n${this.log()}`)
-  }
-
-  async #until(condition: () => boolean): Promise<boolean> {
-    const deadline = Date.now() + PATIENCE
-    while (!condition()) {
-      if (Date.now() > deadline) return false
-      await setTimeout(5)
-    }
-    return true
+    await until(
+      () => `the server ends. It said:\n${this.log()}`,
+      () => !this.#runs() && running(tree).length === 0,
+    )
   }
 }

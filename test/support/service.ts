@@ -4,25 +4,18 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { findCommand } from './program.ts'
+import { until } from './until.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
-const { PATH, NODE_COMPILE_CACHE, NODE_OPTIONS, NODE_V8_COVERAGE } = process.env
+const { PATH, NODE_COMPILE_CACHE } = process.env
 
-/** What the service and its commands need to find Node.js and what it has compiled before, and to write coverage. */
-export const INHERITED = {
-  PATH,
-  ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
-  ...(NODE_V8_COVERAGE && { NODE_V8_COVERAGE, NODE_OPTIONS }),
-}
+/** What the service and its commands need to find Node.js and what it has compiled before. */
+export const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
 
 /** Threads of the services that do not say how many they have: `THREADS=4 npm test`. */
 const { THREADS } = process.env
-
-/** How long a service may take to say that it listens, in milliseconds: far more than it needs on a busy machine. */
-export const START_TIME = 120_000
 
 /**
  * `STORE_TIMEOUT` of a service whose deadline is not what is tested, in seconds. A machine that stands still for some
@@ -32,6 +25,15 @@ export const PATIENT = '60'
 
 export const ACCOUNT = { username: 'admin', password: 'the password of the tests' }
 export const SECRET = 'the secret of the tests, of more than 32 bytes'
+
+/** Of every service of the tests: it listens on a free port, and has the account of the tests. */
+export const SETTINGS = {
+  PORT: '0',
+  HOST: '127.0.0.1',
+  USERNAME: ACCOUNT.username,
+  PASSWORD: ACCOUNT.password,
+  SECRET_TOKEN: SECRET,
+}
 
 /** Before a command on Linux: it is killed when this process dies, whatever has happened. */
 const WITH_PARENT = findCommand(['setpriv'], []) ? ['setpriv', '--pdeathsig', 'KILL', '--'] : []
@@ -105,16 +107,7 @@ export async function startService(
 ): Promise<Service> {
   const { child, output, ended } = spawnService(
     cwd,
-    {
-      PORT: '0',
-      HOST: '127.0.0.1',
-      DB_URL: 'sqlite:books.db',
-      STORE_TIMEOUT: PATIENT,
-      USERNAME: ACCOUNT.username,
-      PASSWORD: ACCOUNT.password,
-      SECRET_TOKEN: SECRET,
-      ...settings,
-    },
+    { ...SETTINGS, DB_URL: 'sqlite:books.db', STORE_TIMEOUT: PATIENT, ...settings },
     nodeOptions,
     wrapper,
   )
@@ -132,14 +125,10 @@ export async function startService(
  * @throws Error with its output if it ends before, or takes too long.
  */
 export async function untilListening(process: ChildProcess, output: () => string): Promise<string> {
-  const deadline = Date.now() + START_TIME
-  for (;;) {
-    const url = /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output())?.[1]
-    if (url !== undefined) return url
-    if (process.exitCode !== null || Date.now() > deadline) {
-      process.kill('SIGKILL')
-      throw new Error(`The service does not listen. It said:\n${output()}`)
-    }
-    await setTimeout(10)
-  }
+  const find = () => /"url":"(http:[^"]*)".*"msg":"listening"/.exec(output())?.[1]
+  await until('it listens', () => find() ?? process.exitCode !== null).catch(() => {})
+  const url = find()
+  if (url !== undefined) return url
+  process.kill('SIGKILL')
+  throw new Error(`The service does not listen. It said:\n${output()}`)
 }

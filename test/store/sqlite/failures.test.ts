@@ -1,17 +1,45 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import type { Book } from '../../../src/catalogue/book.ts'
-import { StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
-import { BOOKS, damageMiddle, fill } from '../../support/damage.ts'
 import { booksOf, listAll, listPages } from '../pages.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
+
+/** SQLite's default. */
+const PAGE_SIZE = 4096
+
+/** Books enough for a file of hundreds of pages, and for a list of several before its middle. */
+const BOOKS = 1500
+
+/** Stores so many books that the list takes several pages. @returns their ids, in order. */
+async function fill(store: Store): Promise<number[]> {
+  const ids: number[] = []
+  for (let year = 0; year < BOOKS; year++) {
+    const { id } = await store.create({ title: 'x'.repeat(1000), author: 'A', year })
+    ids.push(id)
+  }
+  return ids
+}
+
+/**
+ * Overwrites a quarter in the middle of a database file that nothing has open: where the books are, not the schema
+ * nor the root of the table.
+ */
+function damageMiddle(path: string): void {
+  const pages = statSync(path).size / PAGE_SIZE
+  const first = Math.floor(pages / 2)
+  const count = Math.floor(pages / 4)
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(count * PAGE_SIZE, 0xff), 0, count * PAGE_SIZE, first * PAGE_SIZE)
+  closeSync(file)
+}
 
 it('while another process holds the write lock, writes fail and never happen, and reads go on', async () => {
   using file = newFile()
