@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { allMutants, testRows } from './mutations/mutants.ts'
+import { unobservableOf } from './mutations/unobservable.ts'
 import { SCRIPTS } from './run-all.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -38,4 +39,8 @@ it('CONTRIBUTING.md names tests that there are, for each file into which test:mu
       rows.some(({ path }) => file.startsWith(path)),
       file,
     )
+})
+
+it('each mistake that test:mutations leaves out as unobservable is still possible', () => {
+  assert.ok(unobservableOf(allMutants()).size > 0)
 })

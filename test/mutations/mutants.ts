@@ -51,6 +51,8 @@ export interface Mutant {
   /** Its name in OPERATORS, with a number if it can be put into several places of the line. */
   readonly operator: string
   readonly line: string
+  /** Where it begins, in characters of the file. */
+  readonly offset: number
   readonly mutated: string
 }
 
@@ -82,7 +84,7 @@ export function allMutants(): Mutant[] {
 }
 
 /** All mistakes that can be put into a file. @param file its path below the root, with slashes. */
-function mutantsOf(file: string): Mutant[] {
+export function mutantsOf(file: string): Mutant[] {
   const source = readFileSync(join(ROOT, file), 'utf8')
   // Every character stays where it is, so a place in the code is the same place in the source.
   const code = stripTypeScriptTypes(source)
@@ -104,6 +106,7 @@ function mutantsOf(file: string): Mutant[] {
         file,
         operator: count === 1 ? operator : `${operator}-${count}`,
         line: source.split('\n')[number - 1]?.trim() ?? '',
+        offset: begin,
         mutated: source.slice(0, begin) + by + source.slice(end),
       }
     }),

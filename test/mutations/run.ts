@@ -8,7 +8,9 @@ import { parseArgs } from 'node:util'
 import { SERVER_VARIABLES, startSharedServer } from '../support/engines.ts'
 import { endFiles, FAILED_TEST, runFile } from '../support/run-file.ts'
 import { temporaryDirectory } from '../support/service.ts'
+import { type Coverage, hasRun, readCoverage } from './coverage.ts'
 import { allMutants, type Mutant, testRows } from './mutants.ts'
+import { unobservableOf } from './unobservable.ts'
 
 const USAGE = `Puts mistakes into src and web, one at a time, and reports which of them no test catches.
 
@@ -36,6 +38,7 @@ interface TestFile {
   readonly file: string
   /** How long it takes, in milliseconds. */
   readonly time: number
+  readonly coverage: Coverage
 }
 
 const rows = testRows()
@@ -56,11 +59,11 @@ async function main(): Promise<void> {
   let caught = 0
   const tryThem = async (copy: string) => {
     for (let mutant = untried.shift(); mutant && !isInterrupted; mutant = untried.shift()) {
-      const ordered = testsOf(mutant, tests)
-      const failure = await failureOf(mutant, ordered, copy)
+      const reaching = testsThatReach(mutant, tests)
+      const failure = await failureOf(mutant, reaching, copy)
       if (isInterrupted) return
       if (failure !== undefined) caught++
-      const survival = `SURVIVED ${ordered.length} files of tests: ${mutant.line}`
+      const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
       process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
     }
   }
@@ -69,28 +72,42 @@ async function main(): Promise<void> {
   else process.stdout.write(`The tests caught ${caught} of ${chosen.length} mistakes.\n`)
 }
 
-/** Runs each file once without a mistake, in a copy, to see how long it takes. */
+/** Runs each file once without a mistake, in a copy, to see how long it takes and what it reaches. */
 async function testsThatPass(files: readonly string[], copies: readonly string[]): Promise<TestFile[]> {
   const waiting = [...files]
   const passing: TestFile[] = []
   const runThem = async (root: string) => {
     for (let file = waiting.shift(); file !== undefined && !isInterrupted; file = waiting.shift()) {
-      const { begin, end, failure } = await runFile(file, { ...optionsOf(file, root), limit: PATIENCE })
-      if (failure === undefined) passing.push({ file, time: end - begin })
+      const directory = temporaryDirectory()
+      const variables = {
+        NODE_V8_COVERAGE: directory.path,
+        NODE_OPTIONS: `--import=${join(root, 'test/mutations/take-coverage.ts')}`,
+        // Code from the compile cache is not covered exactly.
+        NODE_COMPILE_CACHE: '',
+      }
+      const { begin, end, failure } = await runFile(file, {
+        ...optionsOf(file, root),
+        limit: PATIENCE,
+        variables,
+      })
+      if (failure === undefined)
+        passing.push({ file, time: end - begin, coverage: readCoverage(directory.path) })
       else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
+      directory.remove()
     }
   }
   await Promise.all(copies.map(runThem))
   return passing.toSorted((a, b) => a.time - b.time)
 }
 
-/** @returns those of its row: first its namesakes, then the fastest. */
-function testsOf(mutant: Mutant, tests: readonly TestFile[]): TestFile[] {
-  const { file } = mutant
+/** @returns those that reach the place of the mistake: first its namesakes, then the fastest. */
+function testsThatReach(mutant: Mutant, tests: readonly TestFile[]): TestFile[] {
+  const { file, offset } = mutant
   const named = new Set(filesOf(rowOf(mutant).tests))
+  const text = readFileSync(join(ROOT, file), 'utf8')
   const isNamesake = (test: TestFile) => basename(test.file).startsWith(basename(file, extname(file)))
   return tests
-    .filter((test) => named.has(test.file))
+    .filter((test) => named.has(test.file) && hasRun(test.coverage, file, text, offset))
     .sort((a, b) => Number(isNamesake(b)) - Number(isNamesake(a)))
 }
 
@@ -157,9 +174,14 @@ function choose(): Mutant[] {
     if (found.length === 0) throw new Error(`${options.only} is no candidate`)
     return found
   }
+  const unobservable = unobservableOf(candidates)
   const rank = ({ id }: Mutant) => createHash('sha256').update(`${options.seed} ${id}`).digest('hex')
   const ranked = candidates
-    .filter((mutant) => paths.length === 0 || paths.some((path) => `${mutant.file}/`.startsWith(`${path}/`)))
+    .filter(
+      (mutant) =>
+        !unobservable.has(mutant) &&
+        (paths.length === 0 || paths.some((path) => `${mutant.file}/`.startsWith(`${path}/`))),
+    )
     .map((mutant) => ({ mutant, rank: rank(mutant) }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))
     .map(({ mutant }) => mutant)

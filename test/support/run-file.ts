@@ -37,6 +37,8 @@ interface RunOptions {
   readonly limit: number
   /** For Node.js, beside those of every file. */
   readonly nodeOptions?: readonly string[]
+  /** Beside those of this process, or instead of them. */
+  readonly variables?: Readonly<Record<string, string>>
   /** Whether the first test that fails ends it. */
   readonly endsEarly?: boolean
 }
@@ -48,7 +50,7 @@ interface RunOptions {
  */
 export async function runFile(
   file: string,
-  { root, limit, nodeOptions = [], endsEarly = false }: RunOptions,
+  { root, limit, nodeOptions = [], variables = {}, endsEarly = false }: RunOptions,
 ): Promise<FileResult> {
   const begin = performance.now()
   // Node.js writes to a file at once. What it has yet to write to a pipe, a forced exit loses.
@@ -64,6 +66,7 @@ export async function runFile(
   ]
   const child = spawn(process.execPath, [...options, file], {
     cwd: root,
+    env: { ...process.env, ...variables },
     detached: true,
     stdio: ['ignore', written, written, 'pipe'],
   })

@@ -9,10 +9,14 @@ import { until } from './until.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 
-const { PATH, NODE_COMPILE_CACHE } = process.env
+const { PATH, NODE_COMPILE_CACHE, NODE_OPTIONS, NODE_V8_COVERAGE } = process.env
 
-/** What the service and its commands need to find Node.js and what it has compiled before. */
-export const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+/** What the service and its commands need to find Node.js and what it has compiled before, and to write coverage. */
+export const INHERITED = {
+  PATH,
+  ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+  ...(NODE_V8_COVERAGE && { NODE_V8_COVERAGE, NODE_OPTIONS }),
+}
 
 /** Threads of the services that do not say how many they have: `THREADS=4 npm test`. */
 const { THREADS } = process.env

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { useBrowser } from '../support/browser.ts'
@@ -22,6 +25,7 @@ export async function openPage(
   const viewport = { width: 1100, height: 800 }
   const context = await browser.newContext({ viewport, bypassCSP: false, ...options })
   const page = await context.newPage()
+  await recordCoverage(page)
   page.setDefaultTimeout(PATIENCE)
   page.on('pageerror', (error) => {
     throw error
@@ -87,3 +91,17 @@ export function usePage(address: () => string, ...titles: string[]): () => Brows
 /** Books with the titles “Volume 0”, “Volume 1” and so on. */
 export const series = (count: number, author = 'Series', year = 2000) =>
   Array.from({ length: count }, (_, i) => ({ title: `Volume ${i}`, author, year }))
+
+/** When its context is closed, writes which code of the page has run to where Node.js writes the coverage of its own. */
+async function recordCoverage(page: Page): Promise<void> {
+  const directory = process.env.NODE_V8_COVERAGE
+  if (directory === undefined) return
+  await page.coverage.startJSCoverage({ resetOnNavigation: false })
+  const context = page.context()
+  const close = context.close.bind(context)
+  context.close = async () => {
+    const result = await page.coverage.stopJSCoverage()
+    writeFileSync(join(directory, `page-${randomUUID()}.json`), JSON.stringify({ result }))
+    await close()
+  }
+}
