@@ -82,13 +82,12 @@ describe('a HOST that is a name', () => {
         assert.equal((await fetch(at(metrics, address))).status, 200)
       }
       const urls = addresses.map((address) => at(service.url, address))
-      const requests = urls.map((url) => beginRequest(url, JSON.stringify(ACCOUNT)))
-      for (const { begun } of requests) await begun
+      const requests = await Promise.all(urls.map((url) => beginRequest(url, JSON.stringify(ACCOUNT))))
       const ended = service.stop()
       for (const url of urls) await assert.rejects(connectUntilRefused(url))
       for (const { finish, response } of requests) {
-        finish()
-        assert.match(await response, /^HTTP\/1\.1 200 /)
+        await finish()
+        assert.match(await response(), /^HTTP\/1\.1 200 /)
       }
       assert.deepEqual(await ended, { code: 0, signal: null })
     })
