@@ -93,20 +93,6 @@ export function importContract(prepare: () => Promise<TestData>): void {
     t.mock.timers.reset()
   })
 
-  it('stores nothing when the books end with an error, which is thrown on; and goes on afterwards', async () => {
-    const error = new Error('no more')
-    async function* failing(): AsyncGenerator<NewBook[]> {
-      yield [BOOK, BOOK]
-      yield [BOOK]
-      throw error
-    }
-    await assert.rejects(opened.store.import(failing()), error)
-    assert.deepEqual(await fields(), [])
-    assert.deepEqual(await opened.store.import(inGroups([BOOK])), { added: 1, skipped: 0 })
-    await opened.store.create(BOOK)
-    assert.equal((await fields()).length, 2)
-  })
-
   it('passes over what is there already, to the byte, if it is asked to', async () => {
     const there = [
       BOOK,

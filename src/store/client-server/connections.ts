@@ -146,12 +146,17 @@ export class Connections<Connection> {
    * @throws NotConnected; StoreUnavailable if too many wait; the error of `passed`.
    */
   async acquire(user: User, passed: Promise<never>): Promise<Connection> {
-    const acquiring = this.#take(user) ?? this.#wait(user, passed)
+    const waiting = { ...user, number: ++this.#lastNumber, ...Promise.withResolvers<Connection>() }
+    const queue = this.#shares[user.kind].waiting
+    const refusal = { reason: 'overload', nothingWritten: true } as const
+    queue.add(waiting)?.reject(new StoreUnavailable('too many requests wait for a connection', refusal))
+    this.#serveWaiting()
     try {
-      return await Promise.race([acquiring, passed])
+      return await Promise.race([waiting.promise, passed])
     } catch (error) {
+      queue.delete(waiting)
       // A connection that arrives later is for another caller.
-      Promise.resolve(acquiring).then(
+      waiting.promise.then(
         (connection) => this.release(connection, user),
         () => {},
       )
@@ -165,7 +170,9 @@ export class Connections<Connection> {
     else if (Date.now() >= oldAt) this.#retire(connection, user)
     else {
       this.#shares[user.kind].count(-1, user)
-      this.#offer(connection)
+      this.#idle.push({ connection, since: Date.now() })
+      this.#serveWaiting()
+      if (this.#closed !== undefined) this.#retireIdle()
     }
   }
 
@@ -222,26 +229,24 @@ export class Connections<Connection> {
   /** Ends all connections, those in use when their work is done. */
   async close(): Promise<void> {
     this.#closed = Promise.withResolvers()
-    for (const { connection } of this.#idle.splice(0)) this.#retire(connection)
+    this.#retireIdle()
     if (this.#open > 0) await this.#closed.promise
   }
 
-  /** @returns undefined if the caller has to wait. */
-  #take(user: User): Connection | Promise<Connection> | undefined {
-    const share = this.#shares[user.kind]
-    if (share.isFull() || !share.hasRoom(user.client)) return undefined
-    const idle = this.#takeIdle()
-    if (idle === undefined) return this.#mayConnect() ? this.#connect(user) : undefined
-    share.count(1, user)
-    return idle
-  }
-
-  #takeIdle(): Connection | undefined {
+  /** Gives connections to those that wait, as long as there are any, or new ones can be made. */
+  #serveWaiting(): void {
     const [oldest] = this.#idle
     const before = Date.now() - MAX_IDLE_TIME
     // They are destroyed and not ended, because the server might not answer.
     if (oldest !== undefined && oldest.since < before) this.discardIdle(before)
-    return this.#idle.pop()?.connection
+    while (this.#idle.length > 0 || this.#mayConnect()) {
+      const next = this.#nextWaiting()
+      if (next === undefined) return
+      this.#shares[next.kind].count(1, next)
+      const idle = this.#idle.pop()
+      if (idle !== undefined) next.resolve(idle.connection)
+      else this.#connect(next).then(next.resolve, next.reject)
+    }
   }
 
   #mayConnect(): boolean {
@@ -250,7 +255,6 @@ export class Connections<Connection> {
 
   async #connect(user: User): Promise<Connection> {
     this.#open++
-    this.#shares[user.kind].count(1, user)
     try {
       const connection = await this.#driver.connect()
       this.connectError = undefined
@@ -268,22 +272,8 @@ export class Connections<Connection> {
     }
   }
 
-  async #wait({ kind, client }: User, passed: Promise<never>): Promise<Connection> {
-    const waiting = { kind, client, number: ++this.#lastNumber, ...Promise.withResolvers<Connection>() }
-    const queue = this.#shares[kind].waiting
-    passed.catch(() => queue.delete(waiting))
-    const error = { reason: 'overload', nothingWritten: true } as const
-    queue.add(waiting)?.reject(new StoreUnavailable('too many requests wait for a connection', error))
-    return waiting.promise
-  }
-
-  #offer(connection: Connection): void {
-    const next = this.#nextWaiting()
-    if (next !== undefined) {
-      this.#shares[next.kind].count(1, next)
-      next.resolve(connection)
-    } else if (this.#closed !== undefined) this.#retire(connection)
-    else this.#idle.push({ connection, since: Date.now() })
+  #retireIdle(): void {
+    for (const { connection } of this.#idle.splice(0)) this.#retire(connection)
   }
 
   #retire(connection: Connection, user?: User): void {
@@ -308,14 +298,6 @@ export class Connections<Connection> {
     if (user !== undefined) this.#shares[user.kind].count(-1, user)
     this.#serveWaiting()
     if (this.#open === 0) this.#closed?.resolve()
-  }
-
-  #serveWaiting(): void {
-    while (this.#mayConnect()) {
-      const next = this.#nextWaiting()
-      if (next === undefined) return
-      this.#connect(next).then(next.resolve, next.reject)
-    }
   }
 
   /** Takes the user that came first, of those that are next for their kind of use and may have a connection. */

@@ -5,7 +5,7 @@ import { type BookQuery, idOrder, type Position } from '../../catalogue/query.ts
 import type { Page, PageBounds } from '../../catalogue/store.ts'
 import { openConnection } from './connection.ts'
 import { TEXT_SIZE } from './dialect.ts'
-import { attempt } from './errors.ts'
+import { storeError } from './errors.ts'
 import type { ResponseCount } from './threads.ts'
 
 /**
@@ -69,11 +69,14 @@ export function openBookReader(path: string, responses: ResponseCount) {
   const selectJson = database.prepare(`SELECT group_concat(${json}) AS text ${range}`)
   const selectLines = database.prepare(`SELECT group_concat(${json}, '\n') AS text ${range}`)
 
-  const read = <Result>(all: () => Result): Result =>
-    attempt(() => {
+  const read = <Result>(all: () => Result): Result => {
+    try {
       beginReads()
       return all()
-    })
+    } catch (error) {
+      throw storeError(error)
+    }
+  }
 
   /** A page of the ids above `after`, up to `last`. */
   function pageOf(after: number, last: number, count: number, more: boolean): Page {

@@ -123,12 +123,3 @@ export function storeError(error: unknown, path?: string): unknown {
   // After an I/O error, a failed commit may be on the disk all the same. Any other error rolls everything back.
   return new StoreUnavailable(message, { cause: error, reason, nothingWritten: name !== 'IOERR' })
 }
-
-/** @throws the error of the operation, converted by `storeError`. */
-export function attempt<Result>(operation: () => Result): Result {
-  try {
-    return operation()
-  } catch (error) {
-    throw storeError(error)
-  }
-}

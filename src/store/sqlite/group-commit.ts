@@ -1,27 +1,27 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import {
   type Book,
   type BookChanges,
   COLUMNS,
   changedFields,
   FIELD_NAMES,
+  type FieldValue,
   fieldValues,
   type NewBook,
 } from '../../catalogue/book.ts'
 import { assignments } from '../query/dialect.ts'
+import { statementCache } from './connection.ts'
 
 export type Write =
   | { readonly kind: 'create'; readonly book: NewBook }
-  | {
-      readonly kind: 'update'
-      readonly id: number
-      readonly changes: BookChanges
-      readonly expected: Expected
-    }
-  | { readonly kind: 'delete'; readonly id: number; readonly expected: Expected }
+  | ({ readonly kind: 'update'; readonly changes: BookChanges } & Target)
+  | ({ readonly kind: 'delete' } & Target)
 
-/** The write applies only if the stored book equals this one. Undefined accepts any. */
-type Expected = Book | undefined
+interface Target {
+  readonly id: number
+  /** The write applies only if the stored book equals this one. Undefined accepts any. */
+  readonly expected: Book | undefined
+}
 
 /** The id of a created or deleted book; all fields of an updated one. */
 export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
@@ -40,30 +40,22 @@ const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
  */
 export function groupCommit(database: DatabaseSync): (writes: readonly Write[]) => Outcome[] {
   const insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
-  const removeAny = database.prepare('DELETE FROM books WHERE id = ?')
-  const removeExpected = database.prepare(`DELETE FROM books WHERE id = ? AND ${IS_EXPECTED}`)
-  // `run` also returns the last row id. It throws if that of FTS5 (search-index.ts) is too large for a number.
-  for (const statement of [removeAny, removeExpected]) statement.setReadBigInts(true)
-  /** By SQL: one for each set of fields, with and without an expected book. */
-  const updates = new Map<string, StatementSync>()
+  /** For each set of fields, with and without an expected book. */
+  const statements = statementCache(database)
 
   function apply(write: Write): WrittenBook | undefined {
     if (write.kind === 'create') return { id: Number(insert.run(...fieldValues(write.book)).lastInsertRowid) }
     const { id, expected } = write
-    const expectedValues = expected === undefined ? [] : fieldValues(expected)
-    if (write.kind === 'delete') {
-      const remove = expected === undefined ? removeAny : removeExpected
-      return remove.run(id, ...expectedValues).changes === 0n ? undefined : { id }
-    }
-    const fields = changedFields(write.changes)
     const condition = expected === undefined ? 'id = ?' : `id = ? AND ${IS_EXPECTED}`
+    const selected = [id, ...(expected === undefined ? [] : fieldValues(expected))]
+    // `all` reads all rows, unlike `get`, so no statement is still running at the commit.
+    const written = (sql: string, values: readonly FieldValue[] = []) =>
+      statements.prepare(sql).all(...values, ...selected)[0] as WrittenBook | undefined
+    if (write.kind === 'delete') return written(`DELETE FROM books WHERE ${condition} RETURNING id`)
+    const fields = changedFields(write.changes)
     const set = assignments(fields.map((name) => [name, '?']))
-    const sql = `UPDATE books SET ${set} WHERE ${condition} RETURNING ${COLUMNS}`
-    const update = updates.get(sql) ?? database.prepare(sql)
-    updates.set(sql, update)
     const values = fields.map((name) => write.changes[name] ?? null)
-    // Reads all rows, unlike `get`, so no statement is still running at the commit.
-    return update.all(...values, id, ...expectedValues)[0] as WrittenBook | undefined
+    return written(`UPDATE books SET ${set} WHERE ${condition} RETURNING ${COLUMNS}`, values)
   }
 
   function applyAlone(write: Write): Outcome {

@@ -4,7 +4,7 @@ import { StoreNotOpened } from '../../../src/catalogue/store.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { listAll, plain } from '../pages.ts'
-import { type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
+import { onServers, type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
 import { GORM, TABLES } from './tables-of-others.ts'
 
 const ROWS = `INSERT INTO books (title, author, year) VALUES
@@ -19,65 +19,62 @@ const BOOKS = [
   { id: 5, title: 'T', author: 'A', year: 9007199254740991 },
 ]
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`a table of books that was there before, on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
-    for (const [what, sql] of [
-      ['as GORM makes it', GORM[engine]],
-      ['unlike that in all that may differ', TABLES[engine].suiting],
-    ] as const)
-      it(`is used as it stands, with what is NULL in it: ${what}`, async (t) => {
-        const { open, query } = await prepareDatabase(t, databases, () => [sql, ROWS])
-        const store = await open()
-        /** What other programs see. */
-        const stored = async () => {
-          const rows = await query('SELECT id, title, author, year FROM books ORDER BY id')
-          return rows.map((row) => ({
-            ...row,
-            id: Number(row.id),
-            year: row.year === null ? null : `${row.year}`,
-          }))
-        }
-        assert.deepEqual(plain(await Promise.all(BOOKS.map(({ id }) => store.find(id)))), BOOKS)
-        assert.deepEqual(await listAll(store), BOOKS)
+onServers('a table of books that was there before', (engine, databases) => {
+  for (const [what, sql] of [
+    ['as GORM makes it', GORM[engine]],
+    ['unlike that in all that may differ', TABLES[engine].suiting],
+  ] as const)
+    it(`is used as it stands, with what is NULL in it: ${what}`, async (t) => {
+      const { open, query } = await prepareDatabase(t, databases, () => [sql, ROWS])
+      const store = await open()
+      /** What other programs see. */
+      const stored = async () => {
+        const rows = await query('SELECT id, title, author, year FROM books ORDER BY id')
+        return rows.map((row) => ({
+          ...row,
+          id: Number(row.id),
+          year: row.year === null ? null : `${row.year}`,
+        }))
+      }
+      assert.deepEqual(plain(await Promise.all(BOOKS.map(({ id }) => store.find(id)))), BOOKS)
+      assert.deepEqual(await listAll(store), BOOKS)
 
-        const before = await stored()
-        const others = { title: 't', author: 'x', year: 1 }
-        for (const book of BOOKS) {
-          for (const field of ['title', 'author', 'year'] as const) {
-            const expected = { ...book, [field]: others[field] }
-            assert.equal(await store.update(book.id, { title: 'new' }, expected), undefined)
-            assert.equal(await store.delete(book.id, expected), false)
-          }
-          assert.deepEqual({ ...(await store.update(book.id, {}, book)) }, book)
+      const before = await stored()
+      const others = { title: 't', author: 'x', year: 1 }
+      for (const book of BOOKS) {
+        for (const field of ['title', 'author', 'year'] as const) {
+          const expected = { ...book, [field]: others[field] }
+          assert.equal(await store.update(book.id, { title: 'new' }, expected), undefined)
+          assert.equal(await store.delete(book.id, expected), false)
         }
-        assert.deepEqual(await stored(), before)
-        // Together and alone, and what is not changed stays NULL.
-        const updates = BOOKS.map((book, i) =>
-          store.update(book.id, { year: i }, i % 2 === 0 ? book : undefined),
-        )
-        const updated = BOOKS.map((book, i) => ({ ...book, year: i }))
-        assert.deepEqual(plain(await Promise.all(updates)), updated)
-        const created = await store.create({ title: 'é 📚 ', author: "\\'", year: -5 })
-        assert.equal(created.id, 6)
-        assert.deepEqual(await stored(), [
-          ...before.map((row, i) => ({ ...row, year: `${i}` })),
-          { ...created, year: '-5' },
-        ])
-        for (const [i, book] of updated.entries())
-          assert.equal(await store.delete(book.id, i === 0 ? undefined : book), true)
-        assert.deepEqual(await listAll(store), [{ ...created }])
-      })
+        assert.deepEqual({ ...(await store.update(book.id, {}, book)) }, book)
+      }
+      assert.deepEqual(await stored(), before)
+      // Together and alone, and what is not changed stays NULL.
+      const updates = BOOKS.map((book, i) =>
+        store.update(book.id, { year: i }, i % 2 === 0 ? book : undefined),
+      )
+      const updated = BOOKS.map((book, i) => ({ ...book, year: i }))
+      assert.deepEqual(plain(await Promise.all(updates)), updated)
+      const created = await store.create({ title: 'é 📚 ', author: "\\'", year: -5 })
+      assert.equal(created.id, 6)
+      assert.deepEqual(await stored(), [
+        ...before.map((row, i) => ({ ...row, year: `${i}` })),
+        { ...created, year: '-5' },
+      ])
+      for (const [i, book] of updated.entries())
+        assert.equal(await store.delete(book.id, i === 0 ? undefined : book), true)
+      assert.deepEqual(await listAll(store), [{ ...created }])
+    })
 
-    for (const [sql, ...says] of TABLES[engine].unsuiting)
-      it(`is refused and left as it is: ${says[0]}`, async (t) => {
-        const database = await prepareDatabase(t, databases, () => [sql])
-        const before = await columnsOf(database)
-        await assertRefused(database, ...says)
-        assert.deepEqual(await columnsOf(database), before)
-      })
-  })
-}
+  for (const [sql, ...says] of TABLES[engine].unsuiting)
+    it(`is refused and left as it is: ${says[0]}`, async (t) => {
+      const database = await prepareDatabase(t, databases, () => [sql])
+      const before = await columnsOf(database)
+      await assertRefused(database, ...says)
+      assert.deepEqual(await columnsOf(database), before)
+    })
+})
 
 for (const encoding of ['LATIN1', 'SQL_ASCII'])
   describe(`a database of PostgreSQL in ${encoding}`, { skip: engineMissing('postgres') }, () => {

@@ -16,8 +16,8 @@ import * as postgres from '../../../src/store/postgres/errors.ts'
 import { openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { listAll, plain } from '../pages.ts'
-import { bookNumber, createMany, lockBooks } from './many-books.ts'
-import { prepareDatabase, prepareStore } from './prepared-database.ts'
+import { bookNumber, createMany, lockBooks, WAITING } from './many-books.ts'
+import { onServers, prepareDatabase, prepareStore } from './prepared-database.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -83,170 +83,160 @@ async function onlyRefused<Result>(
 const deleteAll = (store: Store, books: readonly Book[]) =>
   Promise.all(books.map(({ id }) => store.delete(id)))
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`requests at the same time, on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
+onServers('requests at the same time', (engine, databases) => {
+  const prepare = (t: TestContext) => prepareStore(t, databases)
 
-    const prepare = (t: TestContext) => prepareStore(t, databases)
-
-    it('create and find books, each its own, in few batches, and under ids in their order; updates and deletions share theirs', async (t) => {
-      const { store, url, on } = await prepare(t)
-      const writes = record(t, 'book-catalogue.group-commit')
-      const created = plain(await createMany(store, 300))
-      assert.ok(isAscending(created.map(({ id }) => id)))
-      assert.deepEqual(
-        created,
-        created.map(({ id }, i) => ({ id, ...bookNumber(i) })),
-      )
-      assert.deepEqual(await readRows(on, url), created)
-      assert.deepEqual([writes.length, total(writes)], [3, 300])
-      const reads = record(t, 'book-catalogue.batched-reads')
-      const [first, ...others] = created.slice(0, 50)
-      assert.ok(first)
-      const ids = [
-        first.id + 1000,
-        Number.MAX_SAFE_INTEGER,
-        ...others.map(({ id }) => id),
-        first.id,
-        first.id,
-      ]
-      const found = await Promise.all(ids.map((id) => store.find(id)))
-      assert.deepEqual(
-        found.map((book) => book && { ...book }),
-        [undefined, undefined, ...others, first, first],
-      )
-      assert.deepEqual(reads, [ids.length])
-      writes.splice(0)
-      const isExpected = (i: number) => i % 4 < 2
-      await Promise.all(
-        created
-          .slice(0, 100)
-          .flatMap(({ id }, i) => [
-            store.update(
-              id,
-              i % 2 === 0 ? { title: 'new' } : { year: -1 },
-              isExpected(i) ? created[i] : undefined,
-            ),
-            store.delete(created[100 + i]?.id ?? 0, isExpected(i) ? created[100 + i] : undefined),
-          ]),
-      )
-      // One for each set of fields, with what is expected and without, and two of deletions.
-      assert.deepEqual([writes.length, total(writes)], [6, 200])
-    })
-
-    it('keep no long books in memory together', async (t) => {
-      const { store, url } = await prepare(t)
-      const short = await store.create({ ...BOOK, title: 'x'.repeat(SHORT_SIZE - 3), author: 'é ' })
-      const long = await store.create({ ...BOOK, title: 'x'.repeat(SHORT_SIZE - 3), author: 'é  ' })
-      const ids = [short.id, long.id]
-      await using statements = await openStatements(url)
-      assertSameBooks(await statements.update(ids, { year: 1 }), [short])
-      const found = await statements.find(ids)
-      assert.deepEqual(
-        found.map(({ id, title, author, year }) => [id, title?.length, author, year]),
-        [
-          [short.id, SHORT_SIZE - 3, 'é ', 1],
-          [long.id, undefined, null, 1],
-        ],
-      )
-    })
-
-    it('do not wait for those whose books others have locked, and these are counted in the load', async (t) => {
-      const { store, url, query, on } = await prepare(t)
-      // Few, so that a server might rather read the whole table than single books.
-      const created = plain(await createMany(store, 40))
-      // The index would wait for the locks, too.
-      await store.count({ words: ['title'] })
-      const [updated, deleted, third, ...others] = created
-      assert.ok(updated && deleted && third)
-      await using session = await openSession(url)
-      await lockBooks(session, updated, deleted, third)
-      const waiting: Promise<unknown>[] = []
-      for (const write of [
-        () => store.update(updated.id, { title: 'waited' }, updated),
-        () => store.delete(deleted.id),
-        () => store.update(third.id, { year: -1 }),
-      ]) {
-        waiting.push(write())
-        await until('it waits for the lock', async () => {
-          return (await query(WAITING[engine])).length === waiting.length
-        })
-      }
-      const behind = [1, 2].map((year) => store.update(third.id, { year }))
-      await until('two wait for the third', () => store.load().requests_waiting === 2)
-      for (let round = 0; round < 5; round++) {
-        const deletions = deleteAll(store, others.splice(-3))
-        const updates = others.map(({ id }) => store.update(id, { year: round }))
-        const reads: Promise<Book | undefined>[] = [updated, deleted].map(({ id }) => store.find(id))
-        for (const book of await Promise.all(updates)) assert.equal(book?.year, round)
-        assert.deepEqual(await deletions, [true, true, true])
-        assert.deepEqual(plain(await Promise.all(reads)), [updated, deleted])
-        await store.create({ ...BOOK, year: round })
-      }
-      await session.run('COMMIT')
-      await Promise.all([...waiting, ...behind])
-      assert.equal(store.load().requests_waiting, 0)
-      const rows = await readRows(on, url)
-      assert.deepEqual(rows.slice(0, 2), [
-        { ...updated, title: 'waited' },
-        { ...third, year: 2 },
-      ])
-    })
-
-    it('fail alone where a table refuses one of them, and the others are done once', async (t) => {
-      const { store, run, url, on } = await prepare(t)
-      await run(
-        `ALTER TABLE books ADD CONSTRAINT lucky CHECK (year <> ${REFUSED})`,
-        ...onBooks(engine, 'BEFORE DELETE', 'OLD.year', raise(engine), 30),
-      )
-      const creations = Array.from({ length: 40 }, (_, year) =>
-        store.create({ ...BOOK, title: `${year}`, year }),
-      )
-      const created = plain(await onlyRefused(creations, (year) => year === REFUSED)).toSorted(byId)
-      assert.deepEqual(await readRows(on, url), created)
-      const isLast = (i: number) => created[i]?.year === 30
-      const updates = created.map(({ id, year }, i) =>
-        store.update(id, { title: 'new', year: isLast(i) ? REFUSED : year }),
-      )
-      await onlyRefused(updates, isLast)
-      const changed = created.map((book, i) => (isLast(i) ? book : { ...book, title: 'new' }))
-      assert.deepEqual(await readRows(on, url), changed)
-      await onlyRefused(
-        changed.map(({ id }) => store.delete(id)),
-        isLast,
-      )
-      assert.deepEqual(
-        await readRows(on, url),
-        changed.filter((_, i) => isLast(i)),
-      )
-    })
-
-    for (const { code, unavailable } of UNCERTAIN[engine])
-      it(`fail together, and none is repeated, if it is uncertain what became of them: ${code}`, async (t) => {
-        const { store, run } = await prepare(t)
-        await run(...onBooks(engine, 'BEFORE INSERT', 'NEW.year', raise(engine, code)))
-        const creations = Array.from({ length: 20 }, (_, i) =>
-          store.create({ ...BOOK, year: i === 19 ? REFUSED : 0 }),
-        )
-        for (const result of await Promise.allSettled(creations)) {
-          assert.ok(result.status === 'rejected')
-          const reason = result.reason instanceof StoreUnavailable ? result.reason.reason : undefined
-          assert.equal(reason, unavailable, String(result.reason))
-        }
-        assert.deepEqual(await listAll(store), [])
-        // Each attempt takes an id, which is not given again.
-        assert.equal((await store.create(BOOK)).id, 21)
-      })
-
-    it('are told apart from what this server does not know, by an error that is no other', async (t) => {
-      const { run } = await prepare(t)
-      const { meaningOf } = engine === 'postgres' ? postgres : mysql
-      const isUnknown = (error: unknown) => meaningOf(error).isUnknownSyntax === true
-      await assert.rejects(run('SELECT id FROM books FOR UPDATE SKIP NOTHING'), isUnknown)
-      await assert.rejects(run('SELECT nothing FROM books'), (error) => !isUnknown(error))
-    })
+  it('create and find books, each its own, in few batches, and under ids in their order; updates and deletions share theirs', async (t) => {
+    const { store, url, on } = await prepare(t)
+    const writes = record(t, 'book-catalogue.group-commit')
+    const created = plain(await createMany(store, 300))
+    assert.ok(isAscending(created.map(({ id }) => id)))
+    assert.deepEqual(
+      created,
+      created.map(({ id }, i) => ({ id, ...bookNumber(i) })),
+    )
+    assert.deepEqual(await readRows(on, url), created)
+    assert.deepEqual([writes.length, total(writes)], [3, 300])
+    const reads = record(t, 'book-catalogue.batched-reads')
+    const [first, ...others] = created.slice(0, 50)
+    assert.ok(first)
+    const ids = [first.id + 1000, Number.MAX_SAFE_INTEGER, ...others.map(({ id }) => id), first.id, first.id]
+    const found = await Promise.all(ids.map((id) => store.find(id)))
+    assert.deepEqual(
+      found.map((book) => book && { ...book }),
+      [undefined, undefined, ...others, first, first],
+    )
+    assert.deepEqual(reads, [ids.length])
+    writes.splice(0)
+    const isExpected = (i: number) => i % 4 < 2
+    await Promise.all(
+      created
+        .slice(0, 100)
+        .flatMap(({ id }, i) => [
+          store.update(
+            id,
+            i % 2 === 0 ? { title: 'new' } : { year: -1 },
+            isExpected(i) ? created[i] : undefined,
+          ),
+          store.delete(created[100 + i]?.id ?? 0, isExpected(i) ? created[100 + i] : undefined),
+        ]),
+    )
+    // One for each set of fields, with what is expected and without, and two of deletions.
+    assert.deepEqual([writes.length, total(writes)], [6, 200])
   })
-}
+
+  it('keep no long books in memory together', async (t) => {
+    const { store, url } = await prepare(t)
+    const short = await store.create({ ...BOOK, title: 'x'.repeat(SHORT_SIZE - 3), author: 'é ' })
+    const long = await store.create({ ...BOOK, title: 'x'.repeat(SHORT_SIZE - 3), author: 'é  ' })
+    const ids = [short.id, long.id]
+    await using statements = await openStatements(url)
+    assertSameBooks(await statements.update(ids, { year: 1 }), [short])
+    const found = await statements.find(ids)
+    assert.deepEqual(
+      found.map(({ id, title, author, year }) => [id, title?.length, author, year]),
+      [
+        [short.id, SHORT_SIZE - 3, 'é ', 1],
+        [long.id, undefined, null, 1],
+      ],
+    )
+  })
+
+  it('do not wait for those whose books others have locked, and these are counted in the load', async (t) => {
+    const { store, url, query, on } = await prepare(t)
+    // Few, so that a server might rather read the whole table than single books.
+    const created = plain(await createMany(store, 40))
+    // The index would wait for the locks, too.
+    await store.count({ words: ['title'] })
+    const [updated, deleted, third, ...others] = created
+    assert.ok(updated && deleted && third)
+    await using session = await openSession(url)
+    await lockBooks(session, updated, deleted, third)
+    const waiting: Promise<unknown>[] = []
+    for (const write of [
+      () => store.update(updated.id, { title: 'waited' }, updated),
+      () => store.delete(deleted.id),
+      () => store.update(third.id, { year: -1 }),
+    ]) {
+      waiting.push(write())
+      await until('it waits for the lock', async () => {
+        return (await query(WAITING[engine])).length === waiting.length
+      })
+    }
+    const behind = [1, 2].map((year) => store.update(third.id, { year }))
+    await until('two wait for the third', () => store.load().requests_waiting === 2)
+    for (let round = 0; round < 5; round++) {
+      const deletions = deleteAll(store, others.splice(-3))
+      const updates = others.map(({ id }) => store.update(id, { year: round }))
+      const reads: Promise<Book | undefined>[] = [updated, deleted].map(({ id }) => store.find(id))
+      for (const book of await Promise.all(updates)) assert.equal(book?.year, round)
+      assert.deepEqual(await deletions, [true, true, true])
+      assert.deepEqual(plain(await Promise.all(reads)), [updated, deleted])
+      await store.create({ ...BOOK, year: round })
+    }
+    await session.run('COMMIT')
+    await Promise.all([...waiting, ...behind])
+    assert.equal(store.load().requests_waiting, 0)
+    const rows = await readRows(on, url)
+    assert.deepEqual(rows.slice(0, 2), [
+      { ...updated, title: 'waited' },
+      { ...third, year: 2 },
+    ])
+  })
+
+  it('fail alone where a table refuses one of them, and the others are done once', async (t) => {
+    const { store, run, url, on } = await prepare(t)
+    await run(
+      `ALTER TABLE books ADD CONSTRAINT lucky CHECK (year <> ${REFUSED})`,
+      ...onBooks(engine, 'BEFORE DELETE', 'OLD.year', raise(engine), 30),
+    )
+    const creations = Array.from({ length: 40 }, (_, year) =>
+      store.create({ ...BOOK, title: `${year}`, year }),
+    )
+    const created = plain(await onlyRefused(creations, (year) => year === REFUSED)).toSorted(byId)
+    assert.deepEqual(await readRows(on, url), created)
+    const isLast = (i: number) => created[i]?.year === 30
+    const updates = created.map(({ id, year }, i) =>
+      store.update(id, { title: 'new', year: isLast(i) ? REFUSED : year }),
+    )
+    await onlyRefused(updates, isLast)
+    const changed = created.map((book, i) => (isLast(i) ? book : { ...book, title: 'new' }))
+    assert.deepEqual(await readRows(on, url), changed)
+    await onlyRefused(
+      changed.map(({ id }) => store.delete(id)),
+      isLast,
+    )
+    assert.deepEqual(
+      await readRows(on, url),
+      changed.filter((_, i) => isLast(i)),
+    )
+  })
+
+  for (const { code, unavailable } of UNCERTAIN[engine])
+    it(`fail together, and none is repeated, if it is uncertain what became of them: ${code}`, async (t) => {
+      const { store, run } = await prepare(t)
+      await run(...onBooks(engine, 'BEFORE INSERT', 'NEW.year', raise(engine, code)))
+      const creations = Array.from({ length: 20 }, (_, i) =>
+        store.create({ ...BOOK, year: i === 19 ? REFUSED : 0 }),
+      )
+      for (const result of await Promise.allSettled(creations)) {
+        assert.ok(result.status === 'rejected')
+        const reason = result.reason instanceof StoreUnavailable ? result.reason.reason : undefined
+        assert.equal(reason, unavailable, String(result.reason))
+      }
+      assert.deepEqual(await listAll(store), [])
+      // Each attempt takes an id, which is not given again.
+      assert.equal((await store.create(BOOK)).id, 21)
+    })
+
+  it('are told apart from what this server does not know, by an error that is no other', async (t) => {
+    const { run } = await prepare(t)
+    const { meaningOf } = engine === 'postgres' ? postgres : mysql
+    const isUnknown = (error: unknown) => meaningOf(error).isUnknownSyntax === true
+    await assert.rejects(run('SELECT id FROM books FOR UPDATE SKIP NOTHING'), isUnknown)
+    await assert.rejects(run('SELECT nothing FROM books'), (error) => !isUnknown(error))
+  })
+})
 
 describe('requests at the same time on PostgreSQL', { skip: engineMissing('postgres') }, () => {
   const databases = useDatabases('postgres')
@@ -293,14 +283,6 @@ describe('requests at the same time on PostgreSQL', { skip: engineMissing('postg
     assert.ok(year > 0)
   })
 })
-
-/** Finds the updates that wait for the lock of a book. */
-const WAITING = {
-  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-  // The server does not tell apart waiting for a row from reading it.
-  mysql: `SELECT 1 FROM information_schema.processlist
-    WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'`,
-}
 
 /** A trigger that does something to the book of this year. */
 function onBooks(

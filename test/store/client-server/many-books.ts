@@ -14,3 +14,11 @@ export async function lockBooks(session: Session, ...books: readonly Book[]): Pr
   await session.run('BEGIN')
   for (const { id } of books) await session.run(`SELECT id FROM books WHERE id = ${id} FOR UPDATE`)
 }
+
+/** Finds the statements that wait for the lock of a book. */
+export const WAITING = {
+  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+  // The server does not tell apart waiting for a row from reading it.
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'`,
+}

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
+import { describe, type TestContext } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
-import type { Databases, Row } from '../../support/database-server.ts'
+import type { Databases, Row, ServerEngine } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
+import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently, TIMEOUT } from '../new-database.ts'
+
+/** Describes what is the same on both servers. */
+export function onServers(
+  what: string,
+  define: (engine: ServerEngine, databases: () => Promise<Databases>) => void,
+): void {
+  for (const engine of ['postgres', 'mysql'] as const)
+    describe(`${what}, on ${engine}`, { skip: engineMissing(engine) }, () =>
+      define(engine, useDatabases(engine)),
+    )
+}
 
 /** A database of a test, in which an administrator may do anything. */
 export interface PreparedDatabase {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { type BookFilter, BY_ID } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.js'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { openSession, until } from '../../faults/engine-servers.ts'
 import type { ServerEngine } from '../../support/database-server.ts'
-import { engineMissing, useDatabases } from '../../support/engines.ts'
 import {
   DROP_EARLIER_KEYS,
   DROP_EARLIER_WORDS,
@@ -15,8 +14,9 @@ import {
   indexEarlierWords,
 } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
+import { WAITING } from './many-books.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
-import { prepareDatabase } from './prepared-database.ts'
+import { onServers, prepareDatabase } from './prepared-database.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
@@ -26,141 +26,125 @@ const BEGUN = {
   mysql: ['ALTER TABLE books ADD COLUMN search_words_2_of VARBINARY(32)'],
 }
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`queries on a database that others or earlier versions wrote, on ${engine}`, {
-    skip: engineMissing(engine),
-  }, () => {
-    const databases = useDatabases(engine)
+onServers('queries on a database that others or earlier versions wrote', (engine, databases) => {
+  const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
+    prepareDatabase(t, databases, statements)
 
-    const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
-      prepareDatabase(t, databases, statements)
+  /** Books of the earlier version, with its words and sort keys. */
+  const earlier = (name: string) => [
+    ...earlierTable(engine, name, 250),
+    ...EARLIER_WORDS[engine],
+    ...EARLIER_KEYS[engine],
+    insert(TITLES),
+    indexEarlierWords(engine),
+  ]
 
-    /** Books of the earlier version, with its words and sort keys. */
-    const earlier = (name: string) => [
-      ...earlierTable(engine, name, 250),
-      ...EARLIER_WORDS[engine],
-      ...EARLIER_KEYS[engine],
-      insert(TITLES),
-      indexEarlierWords(engine),
-    ]
-
-    it('a table whose upgrade was killed is upgraded by several instances at once', async (t) => {
-      const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
-      for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
-      assert.deepEqual(reports, [])
-      assert.deepEqual(new Set(await indexes(query, engine)), new Set(INDEXES))
-    })
-
-    it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
-      const { open, run, query } = await prepare(t, earlier)
-      const store = await open()
-      await assertComplete(store)
-      /** How many books each version has still to index. */
-      const due = async () => {
-        const isDue = (words: string) =>
-          engine === 'postgres' ? `count(*) FILTER (WHERE ${words} IS NULL)` : `SUM(${words} IS NULL)`
-        const [row] = await query(
-          `SELECT ${isDue('search_words_of')} AS earlier, ${isDue('search_words_2_of')} AS own FROM books`,
-        )
-        return [Number(row?.earlier), Number(row?.own)]
-      }
-      await run(insert(['Les bons', 'À others', 'bon others']))
-      const { id } = await store.create({ title: 'The others', author: 'Zola', year: 1 })
-      await assertComplete(store)
-      assert.deepEqual(await due(), [4, 0])
-      await run(indexEarlierWords(engine))
-      assert.deepEqual(await due(), [0, 0])
-      await run(
-        "UPDATE books SET title = 'Ein others' WHERE title = 'ete'",
-        "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
-        "DELETE FROM books WHERE title = 'Die'",
-        `UPDATE books SET title = 'x' WHERE id = ${id}`,
-      )
-      await assertComplete(store)
-      // Back to a text that it had before, of which it still has a key or not.
-      await store.update(id, { title: 'A first' })
-      await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
-      await assertComplete(store)
-      await run(...DROP_EARLIER_KEYS[engine], ...DROP_EARLIER_WORDS[engine])
-      await store.update(id, { title: 'A first of others' })
-      await store.create({ title: 'others', author: 'A', year: 1 })
-      for (const each of [store, await open()]) await assertComplete(each)
-    })
-
-    it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
-      const { open, url, run } = await prepare(t)
-      await (await open()).close()
-      // So many words that the books are indexed in several steps.
-      const title = Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
-      const others = [2, 3, 4, 5, 6].map((year) => `('${title}', 'A', ${year})`)
-      await run(
-        `INSERT INTO books (title, author, year) VALUES ('First', 'A', 1), ${others}, ('Dune', 'A', 7)`,
-      )
-      const on = await databases()
-      await using session = await openSession(url)
-      await session.run('BEGIN')
-      await session.run("UPDATE books SET title = 'Changed' WHERE id = 1")
-      const store = await open()
-      const sorted = store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY)
-      const found = titles(store, 'changed')
-      await until('the words and the sort keys wait for the lock', async () => {
-        return (await on.query(STORING_ENTRIES[engine], url)).length === 2
-      })
-      await session.run('COMMIT')
-      assert.deepEqual(await found, ['Changed'])
-      assert.deepEqual(await titles(store, 'first'), [])
-      assert.equal(await count(store, { words: ['a'] }), 7)
-      const [first, second] = booksOf(await sorted)
-      assert.deepEqual([first?.title, second?.title], ['Changed', 'Dune'])
-    })
-
-    it('texts with as many and as long words as there may be are indexed', async (t) => {
-      const { open, run } = await prepare(t)
-      const store = await open()
-      const han = (first: number, length: number) =>
-        Array.from({ length }, (_, i) => String.fromCodePoint(first + i)).join('')
-      const [common, rare] = [han(0x4e00, 4000), han(0x20000, 2000)]
-      const { id } = await store.create({ title: common, author: han(0x6000, 4000), year: 1 })
-      await store.create({ title: rare, author: `${'𝒳'.repeat(40)} ${han(0x21000, 1950)}`, year: 2 })
-      const found = async (text: string) => count(store, { words: searchedWords(text) })
-      assert.equal(await found(common.slice(2000, 2010)), 1)
-      assert.equal(await found(rare.slice(2000, 2010)), 1)
-      await store.update(id, { title: rare })
-      await run(`UPDATE books SET author = '${common}' WHERE id <> ${id}`)
-      assert.equal(await found(common.slice(3960, 3970)), 1)
-      assert.equal(await found(rare.slice(2000, 2010)), 2)
-    })
-
-    it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
-      const { open, query, url } = await prepare(t)
-      // Searches wait for half of this time.
-      const store = await open(4, 10_000)
-      await store.create({ title: 'Dune', author: 'A', year: 1 })
-      await using session = await openSession(url)
-      // The first pass of the index may come between the change and the lock.
-      await until('a changed book is locked', async () => {
-        await session.run('ROLLBACK')
-        await session.run("UPDATE books SET search_words_2_of = 'x' WHERE id = 1")
-        await session.run('BEGIN')
-        await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
-        const [row] = await query('SELECT search_words_2_of AS fingerprint FROM books WHERE id = 1')
-        return String(row?.fingerprint) === 'x'
-      })
-      let incomplete = 0
-      await store.count({ words: ['dune'] }, { onIncomplete: () => incomplete++ })
-      assert.equal(incomplete, 1)
-      await session.run('ROLLBACK')
-    })
+  it('a table whose upgrade was killed is upgraded by several instances at once', async (t) => {
+    const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
+    for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
+    assert.deepEqual(reports, [])
+    assert.deepEqual(new Set(await indexes(query, engine)), new Set(INDEXES))
   })
-}
 
-/** Finds the statements that wait for a lock of a book to store its words or its sort keys. */
-const STORING_ENTRIES = {
-  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-  // The server does not tell apart waiting for a row from reading it.
-  mysql: `SELECT 1 FROM information_schema.processlist
-    WHERE info LIKE '%ORDER BY id FOR UPDATE' AND db = DATABASE()`,
-}
+  it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
+    const { open, run, query } = await prepare(t, earlier)
+    const store = await open()
+    await assertComplete(store)
+    /** How many books each version has still to index. */
+    const due = async () => {
+      const isDue = (words: string) =>
+        engine === 'postgres' ? `count(*) FILTER (WHERE ${words} IS NULL)` : `SUM(${words} IS NULL)`
+      const [row] = await query(
+        `SELECT ${isDue('search_words_of')} AS earlier, ${isDue('search_words_2_of')} AS own FROM books`,
+      )
+      return [Number(row?.earlier), Number(row?.own)]
+    }
+    await run(insert(['Les bons', 'À others', 'bon others']))
+    const { id } = await store.create({ title: 'The others', author: 'Zola', year: 1 })
+    await assertComplete(store)
+    assert.deepEqual(await due(), [4, 0])
+    await run(indexEarlierWords(engine))
+    assert.deepEqual(await due(), [0, 0])
+    await run(
+      "UPDATE books SET title = 'Ein others' WHERE title = 'ete'",
+      "UPDATE books SET author = 'ÉLUARD' WHERE title = 'zèbre'",
+      "DELETE FROM books WHERE title = 'Die'",
+      `UPDATE books SET title = 'x' WHERE id = ${id}`,
+    )
+    await assertComplete(store)
+    // Back to a text that it had before, of which it still has a key or not.
+    await store.update(id, { title: 'A first' })
+    await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
+    await assertComplete(store)
+    await run(...DROP_EARLIER_KEYS[engine], ...DROP_EARLIER_WORDS[engine])
+    await store.update(id, { title: 'A first of others' })
+    await store.create({ title: 'others', author: 'A', year: 1 })
+    for (const each of [store, await open()]) await assertComplete(each)
+  })
+
+  it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
+    const { open, url, run } = await prepare(t)
+    await (await open()).close()
+    // So many words that the books are indexed in several steps.
+    const title = Array.from({ length: 4000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+    const others = [2, 3, 4, 5, 6].map((year) => `('${title}', 'A', ${year})`)
+    await run(`INSERT INTO books (title, author, year) VALUES ('First', 'A', 1), ${others}, ('Dune', 'A', 7)`)
+    const on = await databases()
+    await using session = await openSession(url)
+    await session.run('BEGIN')
+    await session.run("UPDATE books SET title = 'Changed' WHERE id = 1")
+    const store = await open()
+    const sorted = store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY)
+    const found = titles(store, 'changed')
+    await until('the words and the sort keys wait for the lock', async () => {
+      return (await on.query(WAITING[engine], url)).length === 2
+    })
+    await session.run('COMMIT')
+    assert.deepEqual(await found, ['Changed'])
+    assert.deepEqual(await titles(store, 'first'), [])
+    assert.equal(await count(store, { words: ['a'] }), 7)
+    const [first, second] = booksOf(await sorted)
+    assert.deepEqual([first?.title, second?.title], ['Changed', 'Dune'])
+  })
+
+  it('texts with as many and as long words as there may be are indexed', async (t) => {
+    const { open, run } = await prepare(t)
+    const store = await open()
+    const han = (first: number, length: number) =>
+      Array.from({ length }, (_, i) => String.fromCodePoint(first + i)).join('')
+    const [common, rare] = [han(0x4e00, 4000), han(0x20000, 2000)]
+    const { id } = await store.create({ title: common, author: han(0x6000, 4000), year: 1 })
+    await store.create({ title: rare, author: `${'𝒳'.repeat(40)} ${han(0x21000, 1950)}`, year: 2 })
+    const found = async (text: string) => count(store, { words: searchedWords(text) })
+    assert.equal(await found(common.slice(2000, 2010)), 1)
+    assert.equal(await found(rare.slice(2000, 2010)), 1)
+    await store.update(id, { title: rare })
+    await run(`UPDATE books SET author = '${common}' WHERE id <> ${id}`)
+    assert.equal(await found(common.slice(3960, 3970)), 1)
+    assert.equal(await found(rare.slice(2000, 2010)), 2)
+  })
+
+  it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
+    const { open, query, url } = await prepare(t)
+    // Searches wait for half of this time.
+    const store = await open(4, 10_000)
+    await store.create({ title: 'Dune', author: 'A', year: 1 })
+    await using session = await openSession(url)
+    // The first pass of the index may come between the change and the lock.
+    await until('a changed book is locked', async () => {
+      await session.run('ROLLBACK')
+      await session.run("UPDATE books SET search_words_2_of = 'x' WHERE id = 1")
+      await session.run('BEGIN')
+      await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
+      const [row] = await query('SELECT search_words_2_of AS fingerprint FROM books WHERE id = 1')
+      return String(row?.fingerprint) === 'x'
+    })
+    let incomplete = 0
+    await store.count({ words: ['dune'] }, { onIncomplete: () => incomplete++ })
+    assert.equal(incomplete, 1)
+    await session.run('ROLLBACK')
+  })
+})
 
 const INDEXES = ['books_by_author_key_3', 'books_by_title_key_3', 'books_by_year']
 

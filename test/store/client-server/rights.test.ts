@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { describe, it, type TestContext } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import type { Databases, ServerEngine } from '../../support/database-server.ts'
 import { databaseUrl, nameIn } from '../../support/database-url.ts'
-import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { openPatiently } from '../new-database.ts'
 import { inGroups } from '../pages.ts'
-import { type PreparedDatabase, prepareDatabase, refusal } from './prepared-database.ts'
+import { onServers, type PreparedDatabase, prepareDatabase, refusal } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
 
 const DOCS = readFileSync('docs/engines.md', 'utf8')
@@ -95,55 +94,49 @@ async function assertComplete({ open, reports }: PreparedDatabase): Promise<void
   assert.equal(await store.delete(id), true)
 }
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`an account on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
-
-    it('that the documentation makes has what the service needs', async (t) => {
-      const name = `docs_${randomBytes(6).toString('hex')}`
-      const [block = ''] = DOCS.slice(
-        DOCS.indexOf(engine === 'postgres' ? '(in `psql`)' : '**MySQL and MariaDB**'),
-      )
-        .split('```sql\n')
-        .slice(1)
-      const statements = (block.split('```')[0] ?? '').replaceAll('books', name).split(/;\n/).filter(Boolean)
-      assert.equal(statements.length, 3)
-      const on = await databases()
-      const url = databaseUrl(on.url, name, 'secret')
-      const first = statements.length - (engine === 'postgres' ? 1 : 0)
-      for (const sql of statements.slice(0, first)) await on.query(sql)
-      t.after(() => on.dropDatabase(url))
-      for (const sql of statements.slice(first)) await on.query(sql, url)
-      const reports: string[] = []
-      const store = await openPatiently(url, { report: (message) => reports.push(message) })
-      await store.create(BOOK)
-      await store.close()
-      assert.deepEqual(reports, [])
-    })
-
-    // What it can do meanwhile: sort-keys.long.ts.
-    for (const [what, has, prepare] of LACKING[engine])
-      it(`that lacks a right is told what helps: ${what}`, async (t) => {
-        const database = await prepareDatabase(t, databases, prepare)
-        let message: string | undefined
-        if (has === 'no table') message = await refusal(database.open)
-        else {
-          const store = await database.open()
-          await store.create({ ...BOOK, title: 'A title' })
-          await database.query(
-            `INSERT INTO ${what.includes('schema') ? 'theirs.' : ''}books (year) VALUES (7)`,
-          )
-          await assert.rejects(store.count({ words: ['title'] }), StoreUnavailable)
-          await store.close()
-          message = database.reports.pop()
-          assert.deepEqual(database.reports, [])
-          assert.match(message ?? '', /^[^\n]*slow[^\n]*503[^\n]*$/)
-        }
-        await run(await databases(), database.url, statementsIn(message ?? ''))
-        await assertComplete(database)
-      })
+onServers('an account', (engine, databases) => {
+  it('that the documentation makes has what the service needs', async (t) => {
+    const name = `docs_${randomBytes(6).toString('hex')}`
+    const [block = ''] = DOCS.slice(
+      DOCS.indexOf(engine === 'postgres' ? '(in `psql`)' : '**MySQL and MariaDB**'),
+    )
+      .split('```sql\n')
+      .slice(1)
+    const statements = (block.split('```')[0] ?? '').replaceAll('books', name).split(/;\n/).filter(Boolean)
+    assert.equal(statements.length, 3)
+    const on = await databases()
+    const url = databaseUrl(on.url, name, 'secret')
+    const first = statements.length - (engine === 'postgres' ? 1 : 0)
+    for (const sql of statements.slice(0, first)) await on.query(sql)
+    t.after(() => on.dropDatabase(url))
+    for (const sql of statements.slice(first)) await on.query(sql, url)
+    const reports: string[] = []
+    const store = await openPatiently(url, { report: (message) => reports.push(message) })
+    await store.create(BOOK)
+    await store.close()
+    assert.deepEqual(reports, [])
   })
-}
+
+  // What it can do meanwhile: sort-keys.long.ts.
+  for (const [what, has, prepare] of LACKING[engine])
+    it(`that lacks a right is told what helps: ${what}`, async (t) => {
+      const database = await prepareDatabase(t, databases, prepare)
+      let message: string | undefined
+      if (has === 'no table') message = await refusal(database.open)
+      else {
+        const store = await database.open()
+        await store.create({ ...BOOK, title: 'A title' })
+        await database.query(`INSERT INTO ${what.includes('schema') ? 'theirs.' : ''}books (year) VALUES (7)`)
+        await assert.rejects(store.count({ words: ['title'] }), StoreUnavailable)
+        await store.close()
+        message = database.reports.pop()
+        assert.deepEqual(database.reports, [])
+        assert.match(message ?? '', /^[^\n]*slow[^\n]*503[^\n]*$/)
+      }
+      await run(await databases(), database.url, statementsIn(message ?? ''))
+      await assertComplete(database)
+    })
+})
 
 /** A table of others, and the rights that the account of a database has on it alone. */
 const withRights = (engine: ServerEngine, name: string, rights: string): readonly string[] => [
@@ -156,57 +149,51 @@ const withRights = (engine: ServerEngine, name: string, rights: string): readonl
 const isUnavailable = (error: unknown) => error instanceof StoreUnavailable && error.reason === 'read_only'
 const isRefused = (error: unknown) => isUnavailable(error) && (error as StoreUnavailable).nothingWritten
 
-for (const engine of ['postgres', 'mysql'] as const) {
-  describe(`an account that may not write, on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
-    const prepare = (t: TestContext, rights: string) =>
-      prepareDatabase(t, databases, (name) => withRights(engine, name, rights))
+onServers('an account that may not write', (engine, databases) => {
+  const prepare = (t: TestContext, rights: string) =>
+    prepareDatabase(t, databases, (name) => withRights(engine, name, rights))
 
-    it('is refused at the start with the statement that helps, unless its instance is meant for reads', async (t) => {
-      const { url, open, query } = await prepare(t, 'SELECT')
-      await query("INSERT INTO books (title, author, year) VALUES ('T', 'A', 1)")
-      const reader = await openPatiently(`${url}?target_session_attrs=any`)
-      t.after(() => reader.close())
-      await reader.ready()
-      assert.equal((await reader.find(1))?.title, 'T')
-      await assertWritesNothing(reader, 1)
-      const message = await refusal(open)
-      assert.match(
-        message,
-        /no right to INSERT, UPDATE, DELETE on the table books .*target_session_attrs=any/,
-      )
-      await run(await databases(), url, statementsIn(message))
-      const store = await open()
-      await store.ready()
-      await store.delete((await store.create(BOOK)).id)
-    })
-
-    it('is told at the start of one right that it lacks', async (t) => {
-      const { url, open, reports } = await prepare(t, 'SELECT, INSERT, UPDATE')
-      const store = await open()
-      await store.ready()
-      await run(await databases(), url, statementsIn(reports[0] ?? ''))
-      assert.match(reports[0] ?? '', /no right to .*DELETE on the table books: such requests/)
-    })
-
-    it('that lost its rights meanwhile is not ready, and its writes are refused', async (t) => {
-      const { url, open, run } = await prepare(t, 'SELECT, INSERT, UPDATE, DELETE')
-      const name = nameIn(url)
-      const [sequence, books, account] =
-        engine === 'postgres'
-          ? [[`GRANT USAGE ON SEQUENCE books_id_seq TO ${name}`], 'books', name]
-          : [[], `${name}.books`, `'${name}'@'%'`]
-      await run(...sequence)
-      const store = await open()
-      const { id } = await store.create(BOOK)
-      await store.ready()
-      await run(`REVOKE INSERT, UPDATE, DELETE ON ${books} FROM ${account}`)
-      await assert.rejects(store.ready(), isUnavailable)
-      await assertWritesNothing(store, id)
-      assert.equal((await store.find(id))?.title, BOOK.title)
-    })
+  it('is refused at the start with the statement that helps, unless its instance is meant for reads', async (t) => {
+    const { url, open, query } = await prepare(t, 'SELECT')
+    await query("INSERT INTO books (title, author, year) VALUES ('T', 'A', 1)")
+    const reader = await openPatiently(`${url}?target_session_attrs=any`)
+    t.after(() => reader.close())
+    await reader.ready()
+    assert.equal((await reader.find(1))?.title, 'T')
+    await assertWritesNothing(reader, 1)
+    const message = await refusal(open)
+    assert.match(message, /no right to INSERT, UPDATE, DELETE on the table books .*target_session_attrs=any/)
+    await run(await databases(), url, statementsIn(message))
+    const store = await open()
+    await store.ready()
+    await store.delete((await store.create(BOOK)).id)
   })
-}
+
+  it('is told at the start of one right that it lacks', async (t) => {
+    const { url, open, reports } = await prepare(t, 'SELECT, INSERT, UPDATE')
+    const store = await open()
+    await store.ready()
+    await run(await databases(), url, statementsIn(reports[0] ?? ''))
+    assert.match(reports[0] ?? '', /no right to .*DELETE on the table books: such requests/)
+  })
+
+  it('that lost its rights meanwhile is not ready, and its writes are refused', async (t) => {
+    const { url, open, run } = await prepare(t, 'SELECT, INSERT, UPDATE, DELETE')
+    const name = nameIn(url)
+    const [sequence, books, account] =
+      engine === 'postgres'
+        ? [[`GRANT USAGE ON SEQUENCE books_id_seq TO ${name}`], 'books', name]
+        : [[], `${name}.books`, `'${name}'@'%'`]
+    await run(...sequence)
+    const store = await open()
+    const { id } = await store.create(BOOK)
+    await store.ready()
+    await run(`REVOKE INSERT, UPDATE, DELETE ON ${books} FROM ${account}`)
+    await assert.rejects(store.ready(), isUnavailable)
+    await assertWritesNothing(store, id)
+    assert.equal((await store.find(id))?.title, BOOK.title)
+  })
+})
 
 async function assertWritesNothing(store: Store, id: number): Promise<void> {
   await assert.rejects(store.create(BOOK), isRefused)

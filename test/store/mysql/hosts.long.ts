@@ -42,17 +42,6 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     return rows[0]?.port
   }
 
-  it('tells whether they are read-only', async () => {
-    assert.equal(await portOf(url([readOnly])), readOnly.port)
-    assert.equal(await portOf(url([readOnly, writable])), writable.port)
-    assert.equal(await portOf(url([readOnly, writable], 'target_session_attrs=primary')), writable.port)
-    assert.equal(await portOf(url([readOnly, writable], 'target_session_attrs=any')), readOnly.port)
-    assert.equal(await portOf(url([writable, readOnly], 'target_session_attrs=standby')), readOnly.port)
-    await assert.rejects(portOf(url([readOnly], 'target_session_attrs=read-write')), {
-      message: 'the server is read-only, and read-write is wanted',
-    })
-  })
-
   it('passes over a server that stands still, and has time for the other', async () => {
     writable.freeze()
     try {

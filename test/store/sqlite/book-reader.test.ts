@@ -7,7 +7,7 @@ import { makeDurable, openConnection } from '../../../src/store/sqlite/connectio
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { inGroups } from '../pages.ts'
-import { newFile, openFile } from './file.ts'
+import { newFile, openedFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -40,8 +40,8 @@ it('a snapshot of a database shows the same until a response of any thread is co
 })
 
 it('long pages, and those in another order, are left to the threads for queries', async () => {
-  using file = newFile()
-  const store = await openFile(file.path)
+  await using file = await openedFile()
+  const { store } = file
   for (const title of ['One', 'x'.repeat(LIST_BOUNDS.text + 1)]) await store.create({ ...BOOK, title })
   const reader = openBookReader(file.path, new ResponseCount())
   const count = (query: BookQuery, after: number, text: number) =>
@@ -50,15 +50,13 @@ it('long pages, and those in another order, are left to the threads for queries'
   assert.equal(count(ALL_BOOKS, 0, 2 * LIST_BOUNDS.text), undefined)
   assert.equal(count({ filter: { year: 1 }, order: BY_ID }, 0, LIST_BOUNDS.text), undefined)
   await reader.close()
-  await store.close()
 })
 
 it('the snapshots of all threads begin anew after every response of a store', async () => {
   using file = newFile()
-  const threads = prepareSqlite(file.path, () => {})
+  const { connect, close: end } = prepareSqlite(file.path, () => {})
   const responses = new ResponseCount()
-  const connect = threads.connect.bind(threads)
-  const store = openSqlite({ path: file.path, connect, responses, threads: 2, end: () => threads.close() })
+  const store = openSqlite({ path: file.path, connect, responses, threads: 2, end })
   const byYear = { filter: {}, order: [{ name: 'year', descending: false }, ...BY_ID] } as const
   for (const [name, request] of Object.entries({
     create: () => store.create(BOOK),

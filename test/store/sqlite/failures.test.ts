@@ -8,7 +8,7 @@ import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { booksOf, listAll, listPages } from '../pages.ts'
-import { newFile, openFile } from './file.ts'
+import { newFile, openedFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -42,8 +42,8 @@ function damageMiddle(path: string): void {
 }
 
 it('while another process holds the write lock, writes fail and never happen, and reads go on', async () => {
-  using file = newFile()
-  const store = await openFile(file.path)
+  await using file = await openedFile()
+  const { store } = file
   const { id } = await store.create(BOOK)
   using other = openConnection(file.path)
   other.exec('BEGIN IMMEDIATE; UPDATE books SET year = 2')
@@ -62,7 +62,6 @@ it('while another process holds the write lock, writes fail and never happen, an
     { id, ...BOOK },
     { id: next, ...BOOK },
   ])
-  await store.close()
 })
 
 it('a damaged file fails a list after the pages before the damage, and whatever needs a lost book', async () => {

@@ -44,17 +44,10 @@ async function openEndless(t: TestContext) {
       SELECT id, 'kept' AS title_key, 'a' AS author_key, id AS year_key FROM numbers;
     ${KEY_INDEXES.map(({ name }) => `CREATE INDEX ${name} ON stop (last)`).join(';')};
     DELETE FROM ${UNINDEXED}`)
-  const threads = prepareSqlite(file.path, () => {})
-  /** A store of one of several threads that answer requests. */
-  const open = (end?: () => Promise<void>) =>
-    openSqlite({
-      path: file.path,
-      connect: threads.connect,
-      responses: new ResponseCount(),
-      threads: 1,
-      ...(end && { end }),
-    })
-  const [store, another] = [open(threads.close), open()]
+  const { connect, close } = prepareSqlite(file.path, () => {})
+  /** For stores of several threads that answer requests. */
+  const access = { path: file.path, connect, responses: new ResponseCount(), threads: 1 }
+  const [store, another] = [openSqlite({ ...access, end: close }), openSqlite(access)]
   const checkpointer = new DatabaseSync(file.path, { timeout: 0 })
   t.after(async () => {
     await another.close()

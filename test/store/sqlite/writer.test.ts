@@ -137,10 +137,8 @@ describe('writes to SQLite that have to wait', () => {
 
   /** Another store of the same file, and clients of its writer. */
   function openOther({ threads = 1 } = {}) {
-    const fileThreads = prepareSqlite(file.path, () => {})
-    const connect = fileThreads.connect.bind(fileThreads)
+    const { connect, close: end } = prepareSqlite(file.path, () => {})
     const responses = new ResponseCount()
-    const end = () => fileThreads.close()
     return {
       other: openSqlite({ path: file.path, connect, responses, threads, end }),
       newClient: () => new ThreadClient<WriterFunctions>('writer', connect),
