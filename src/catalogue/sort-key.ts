@@ -1,6 +1,6 @@
 import { type IndexedField, isIndexedField } from './book.ts'
 import type { SortName } from './query.ts'
-import { foldLetters, PLUS, SHARP } from './search-words.js'
+import { cut, foldLetters, PLUS, SHARP } from './search-words.js'
 
 /**
  * The version of these rules. Cursors and names in databases on servers contain it, so that instances with other rules
@@ -10,7 +10,6 @@ export const SORT_KEY_VERSION = 3
 
 /** The part of a text that counts in an order, in code points. */
 export const COMPARED_LENGTH = 250
-const COMPARED = new RegExp(`.{${COMPARED_LENGTH}}`, 'suy')
 
 /** In code points. All engines can index this much together with the separator and the text. */
 const FOLDED_LENGTH = 249
@@ -71,7 +70,7 @@ export function sortKey(name: SortName, value: string | number): string | number
 /** @returns the words of a sort key, before the separator, with single spaces; empty for a text without words. */
 export function wordsOfKey(name: IndexedField, text: string): string {
   // Cut before byValue() adds digits of one byte each, so that a key has no more bytes than one of letters only.
-  return cut(wordsInOrder(comparedPart(text), name === 'title'), FOLDED_LENGTH).replace(DIGITS, byValue)
+  return cut(wordsInOrder(comparedPart(text), name === 'title'), 0, FOLDED_LENGTH).replace(DIGITS, byValue)
 }
 
 /** @returns the key of a text where none is stored. It sorts texts by their code points alone. */
@@ -79,12 +78,7 @@ export function plainKey(text: string): string {
   return SEPARATOR + comparedPart(text)
 }
 
-function comparedPart(text: string): string {
-  // A code point has at least one code unit.
-  if (text.length <= COMPARED_LENGTH) return text
-  COMPARED.lastIndex = 0
-  return COMPARED.exec(text)?.[0] ?? text
-}
+const comparedPart = (text: string) => cut(text, 0, COMPARED_LENGTH)
 
 /** @returns the text of which a key was made, cut to COMPARED_LENGTH. */
 export function textOfKey(key: string): string {
@@ -123,9 +117,4 @@ function byValue(digits: string): string {
 function shown(character: string): string {
   if (character === PLUS) return '+'
   return character === SHARP ? '#' : ''
-}
-
-function cut(text: string, length: number): string {
-  if (text.length <= length) return text
-  return [...text.slice(0, 2 * length)].slice(0, length).join('')
 }
