@@ -99,10 +99,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     fallback: Fallback,
     unit = 1,
   ): number | Fallback {
-    const [minimum = 0, maximum = 0] = range.match(/\d+/g)?.map(Number) ?? []
+    const [, minimum, maximum] = range.split(/\D+/)
     const parse = (text: string): number | Fallback => {
       const number = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-      if (!(number >= minimum && number <= maximum)) throw wrong(text)
+      if (!(number >= Number(minimum) && number <= Number(maximum))) throw wrong(text)
       return number * unit
     }
     return read(name, `a whole number ${range}`, () => fallback, parse)

@@ -16,7 +16,6 @@ const MAX_WORDS = 4000
 
 /** Words are cut to this many code points. */
 const WORD_LENGTH = 32
-const COUNTED = new RegExp(`.{0,${WORD_LENGTH}}`, 'suy')
 
 /**
  * Marks that writers may omit: accents, and the vowel points of Hebrew and Arabic. Marks that are letters of their
@@ -95,9 +94,6 @@ const VOWELS = {
   ᅴ: 'ᅳᅵ',
 }
 
-/** Matches code points that have two code units. */
-const PAIRS = /[\uD800-\uDBFF]/
-
 const ASCII = /^[\0-\x7F]*$/
 
 /** Latin letters, also with accents if these are part of one character, and punctuation. */
@@ -167,12 +163,10 @@ function addWord(word, words) {
     words.add(cut(word, and.length))
     words.add(cut(word, length))
   }
-  const isPaired = PAIRS.test(word)
   // For many short words, `matchAll` takes five times as long.
   PARTS.lastIndex = 0
   for (let part = PARTS.exec(word); part !== null && words.size < MAX_WORDS; part = PARTS.exec(word)) {
-    const begin = part.index
-    words.add(isPaired ? cut(word, begin) : word.slice(begin, begin + WORD_LENGTH))
+    words.add(cut(word, part.index))
   }
   const plain = word.replace(SIGNS, '')
   if (plain !== word) addWord(plain, words)
@@ -265,10 +259,12 @@ function compose(text) {
     )
 }
 
-/** @returns at most WORD_LENGTH code points of a text from an index on. @param {string} text */
-function cut(text, begin = 0) {
-  // A code point has at least one code unit, and the pattern takes longer.
-  if (text.length - begin <= WORD_LENGTH) return text.slice(begin)
-  COUNTED.lastIndex = begin
-  return COUNTED.exec(text)?.[0] ?? ''
+/** @returns at most `length` code points of a text from an index on. @param {string} text */
+export function cut(text, begin = 0, length = WORD_LENGTH) {
+  // A code point has at least one code unit.
+  if (text.length - begin <= length) return text.slice(begin)
+  let end = begin
+  for (let count = 0; count < length && end < text.length; count++)
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  return text.slice(begin, end)
 }

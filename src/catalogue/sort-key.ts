@@ -1,6 +1,6 @@
 import { type IndexedField, isIndexedField } from './book.ts'
 import type { SortName } from './query.ts'
-import { foldLetters, PLUS, SHARP } from './search-words.js'
+import { cut, foldLetters, PLUS, SHARP } from './search-words.js'
 
 /**
  * The version of these rules. Cursors and names in databases on servers contain it, so that instances with other rules
@@ -64,22 +64,21 @@ const NOT_SHOWN = new RegExp(`[${APOSTROPHE}${PLUS}${SHARP}]`, 'gv')
  */
 export function sortKey(name: SortName, value: string | number): string | number {
   if (typeof value === 'number' || !isIndexedField(name)) return value
-  return wordsOfKey(name, value) + SEPARATOR + cut(value, COMPARED_LENGTH)
+  return wordsOfKey(name, value) + SEPARATOR + comparedPart(value)
 }
 
 /** @returns the words of a sort key, before the separator, with single spaces; empty for a text without words. */
 export function wordsOfKey(name: IndexedField, text: string): string {
   // Cut before byValue() adds digits of one byte each, so that a key has no more bytes than one of letters only.
-  return cut(wordsInOrder(cut(text, COMPARED_LENGTH), name === 'title'), FOLDED_LENGTH).replace(
-    DIGITS,
-    byValue,
-  )
+  return cut(wordsInOrder(comparedPart(text), name === 'title'), 0, FOLDED_LENGTH).replace(DIGITS, byValue)
 }
 
 /** @returns the key of a text where none is stored. It sorts texts by their code points alone. */
 export function plainKey(text: string): string {
-  return SEPARATOR + cut(text, COMPARED_LENGTH)
+  return SEPARATOR + comparedPart(text)
 }
+
+const comparedPart = (text: string) => cut(text, 0, COMPARED_LENGTH)
 
 /** @returns the text of which a key was made, cut to COMPARED_LENGTH. */
 export function textOfKey(key: string): string {
@@ -118,10 +117,4 @@ function byValue(digits: string): string {
 function shown(character: string): string {
   if (character === PLUS) return '+'
   return character === SHARP ? '#' : ''
-}
-
-/** @param length in code points, which have one or two code units. */
-function cut(text: string, length: number): string {
-  if (text.length <= length) return text
-  return [...text.slice(0, 2 * length)].slice(0, length).join('')
 }

@@ -81,7 +81,8 @@ export class CsvParser {
     const isCut = !isEnd && all.endsWith('\r')
     const text = isCut ? all.slice(0, -1) : all
     const nextDelimiter = finder(text, this.#delimiter)
-    const nextNewline = nearer(finder(text, '\n'), finder(text, '\r'))
+    const [nextLf, nextCr] = [finder(text, '\n'), finder(text, '\r')]
+    const nextNewline: Finder = (from) => Math.min(nextLf(from), nextCr(from))
     const nextQuote = this.#isTabular ? () => text.length : finder(text, '"')
     const rows: CsvRow[] = []
     let at = 0
@@ -247,17 +248,6 @@ function finder(text: string, what: string): Finder {
       const index = text.indexOf(what, from)
       found = index === -1 ? text.length : index
     }
-    asked = from
-    return found
-  }
-}
-
-/** Finds the nearer of two occurrences. */
-function nearer(one: Finder, other: Finder): Finder {
-  let asked = 0
-  let found = -1
-  return (from) => {
-    if (found < from || from < asked) found = Math.min(one(from), other(from))
     asked = from
     return found
   }

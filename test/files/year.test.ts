@@ -90,14 +90,6 @@ describe('the year of a book in an export of another program', () => {
     await assertRead(`title,author,year\n${rows.join('')}`, years.map(bookOf))
   })
 
-  for (const [original, published, year] of [
-    ['1969', '2000', 1969],
-    ['18th century', '1998/1999', undefined],
-    ['43831', '19990501', 1999],
-  ] as const)
-    it(`of Goodreads is that of the first edition, or else of this one: ${original}, ${published}`, () =>
-      assertYears('Title,Author,Original Publication Year,Year Published', [[original, published]], year))
-
   for (const [date, year] of [
     ['0101-01-02T00:00:00+00:00', 101],
     ['0101-01-01T00:00:00+00:00', undefined],

@@ -141,12 +141,6 @@ const UNOBSERVABLE: readonly Entry[] = [
   },
   {
     file: 'src/files/csv-parser.ts',
-    line: 'if (found < from || from < asked) found = Math.min(one(from), other(from))',
-    operators: 'if-always less-2',
-    reason: 'The nearer one is looked for again, with the same result.',
-  },
-  {
-    file: 'src/files/csv-parser.ts',
     line: 'if (found < from || from < asked) {',
     operators: 'if-always less-2',
     reason: 'The text is searched again, with the same result.',
