@@ -23,7 +23,7 @@ const OPERATORS: Record<string, [RegExp, string | ((found: string) => string)]> 
   fallback: [/ \?\? (?:[\w.#]+|'_*'|\[\])(?![\w(.[])/g, ''],
   number: [/(?<![\w.#])\d[\d_]*(?![\w.])/g, otherNumber],
   await: [/(?<!for )\bawait (?!using\b)/g, ''],
-  return: [/\breturn (?=[\w#(!])(?!new |await |undefined$)/gm, 'return void '],
+  return: [/\breturn (?=[\w#(!])(?!new |await |undefined$)/gm, 'return; '],
   'choose-first': [/ \? /g, ' || true ? '],
   'choose-second': [/ \? /g, ' && false ? '],
   leave: [/\b(?:break|continue)\b/g, ''],

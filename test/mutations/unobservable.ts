@@ -14,12 +14,6 @@ interface Entry {
  */
 const UNOBSERVABLE: readonly Entry[] = [
   {
-    file: 'src/auth/auth.ts',
-    line: 'if (token.length > REMEMBERED_TOKEN_LENGTH) return',
-    operators: 'greater',
-    reason: 'A token of exactly this length is verified again, with the same result.',
-  },
-  {
     file: 'src/catalogue/search-words.js',
     line: "if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))",
     operators: 'greater',
@@ -164,45 +158,9 @@ const UNOBSERVABLE: readonly Entry[] = [
     reason: 'A line that is not begun is kept instead of lost, if the pipe is full to the byte.',
   },
   {
-    file: 'src/catalogue/sort-key.ts',
-    line: 'if (text.length <= length) return text',
-    operators: 'less-or-equal if-never',
-    reason: 'The code below has the same result, but takes longer.',
-  },
-  {
-    file: 'src/catalogue/sort-key.ts',
-    line: "return [...text.slice(0, 2 * length)].slice(0, length).join('')",
-    operators: 'number-2',
-    reason: 'A longer part is cut to the same length.',
-  },
-  {
-    file: 'src/catalogue/search-words.js',
-    line: 'if (text.length - begin <= WORD_LENGTH) return text.slice(begin)',
-    operators: 'less-or-equal',
-    reason: 'The code below has the same result, but takes longer.',
-  },
-  {
-    file: 'src/catalogue/search-words.js',
-    line: 'words.add(isPaired ? cut(word, begin) : word.slice(begin, begin + WORD_LENGTH))',
-    operators: 'choose-first',
-    reason: 'It has the same result, but takes longer.',
-  },
-  {
-    file: 'src/catalogue/book.ts',
-    line: 'if (MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) <= MAX_BOOK_SIZE) return false',
-    operators: 'if-never',
-    reason: 'The code below has the same result, but takes longer.',
-  },
-  {
     file: 'src/catalogue/book.ts',
     line: 'if (value === undefined || value === null) {',
     operators: 'equal-2',
-    reason: 'No field of a book is nullable yet.',
-  },
-  {
-    file: 'src/catalogue/book.ts',
-    line: "const texts = TEXT_FIELDS.reduce((sum, name) => sum + jsonSize(book[name] ?? ''), 0)",
-    operators: 'fallback',
     reason: 'No field of a book is nullable yet.',
   },
   {
