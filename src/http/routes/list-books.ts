@@ -34,17 +34,13 @@ import { enveloped, listing, listText } from './list-stream.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 
+const FILE_TYPES = FORMATS.map((format) => MEDIA_TYPES[format])
+
 /** The most text of a page that a client gets, in bytes of UTF-8. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
 /** The memory that a list usually takes, in bytes. */
 const LIST_SIZE = 128 * 1024
-
-interface Form {
-  readonly type: string
-  /** The format of a file, if the client prefers one to the envelope. */
-  readonly format: Format | undefined
-}
 
 /** GET /books */
 export function listBooks(
@@ -68,7 +64,9 @@ export function listBooks(
       failures: [failure.invalidQueryParameter],
     }),
     handler: async (request, reply) => {
-      const { type, format } = chooseForm(request)
+      const type = negotiate(request.headers.accept, ['application/json', ...FILE_TYPES])
+      /** Undefined unless the client prefers a file to the envelope. */
+      const format = FORMATS.find((each) => MEDIA_TYPES[each] === type)
       addVary(reply, 'Accept, Accept-Encoding')
       const asked = readListRequest(request, cursors)
       if (asked?.spreadsheet && format !== 'csv')
@@ -142,10 +140,4 @@ export function listBooks(
     reply.header('content-encoding', coding)
     return response
   }
-}
-
-function chooseForm({ headers }: FastifyRequest): Form {
-  const types = FORMATS.map((format) => MEDIA_TYPES[format])
-  const type = negotiate(headers.accept, ['application/json', ...types])
-  return { type, format: FORMATS.find((format) => MEDIA_TYPES[format] === type) }
 }
