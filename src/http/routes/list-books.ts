@@ -23,13 +23,7 @@ import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
-import {
-  ListParameters,
-  type ListRequest,
-  nextPage,
-  queryOptions,
-  readListRequest,
-} from './list-parameters.ts'
+import { ListParameters, type ListRequest, queryOptions, readListRequest } from './list-parameters.ts'
 import { enveloped, listing, listText } from './list-stream.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
@@ -103,7 +97,8 @@ export function listBooks(
       const bounds = { books: asked.limit, text: MAX_PAGE_TEXT }
       const page = await books.store.page(asked.query, asked.after, bounds, options)
       if (page.more && page.last !== undefined) {
-        const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
+        const next = new URLSearchParams(queryStringOf(request.originalUrl))
+        next.set('after', cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
       }
       return listText(page, framing)
