@@ -7,15 +7,8 @@ import { ALL_BOOKS } from '../../catalogue/query.ts'
 import type { QueryOptions } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { framings } from '../../files/write-books.ts'
-import {
-  COMPRESSION_SIZE,
-  CompressedStreams,
-  chooseCoding,
-  compress,
-  isWorthCompressing,
-  type ListCoding,
-} from '../compression.ts'
-import { addVary, negotiate } from '../content-negotiation.ts'
+import { CODINGS, COMPRESSION_SIZE, CompressedStreams, compress, type ListCoding } from '../compression.ts'
+import { addVary, negotiate, negotiateCoding } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
@@ -29,6 +22,9 @@ import { enveloped, listing, listText } from './list-stream.ts'
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
 
 const FILE_TYPES = FORMATS.map((format) => MEDIA_TYPES[format])
+
+/** Texts with fewer UTF-16 code units are not compressed: they fit into one packet anyway. */
+const MIN_LENGTH = 1024
 
 /** The most text of a page that a client gets, in bytes of UTF-8. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
@@ -70,12 +66,12 @@ export function listBooks(
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
-      const preferred = chooseCoding(request)
+      const preferred = negotiateCoding(request, CODINGS)
       const coding =
         preferred !== 'identity' && (asked?.limit !== undefined || mayBegin()) ? preferred : 'identity'
       const list = await readList(request, reply, asked, format, options, coding)
-      const response =
-        coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
+      const isShort = typeof list === 'string' && list.length < MIN_LENGTH
+      const response = coding === 'identity' || isShort ? list : await compressed(reply, list, coding)
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
       return response
