@@ -1,14 +1,10 @@
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { negotiateCoding } from './content-negotiation.ts'
-
-/** Texts with fewer UTF-16 code units are not compressed: they fit into one packet anyway. */
-const MIN_LENGTH = 1024
+import type { FastifyReply } from 'fastify'
 
 /** The content codings of lists (RFC 9110 §8.4.1), the preferred one first. */
-const CODINGS = ['identity', 'zstd', 'gzip'] as const
+export const CODINGS = ['identity', 'zstd', 'gzip'] as const
 export type ListCoding = (typeof CODINGS)[number]
 
 /** The fastest levels. Higher ones take several times as long, and make books hardly smaller. */
@@ -25,8 +21,6 @@ export const COMPRESSION_SIZE = 2 * 1024 * 1024
 const gzipText = promisify(gzip)
 const zstdText = promisify(zstdCompress)
 
-export const chooseCoding = (request: FastifyRequest): ListCoding => negotiateCoding(request, CODINGS)
-
 export class CompressedStreams {
   #count = 0
 
@@ -37,10 +31,6 @@ export class CompressedStreams {
     raw.once('close', () => this.#count--)
     return true
   }
-}
-
-export function isWorthCompressing(content: string | Readable): boolean {
-  return content instanceof Readable || content.length >= MIN_LENGTH
 }
 
 /**

@@ -5,13 +5,6 @@ import { COMMON_HEADERS, envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { closeAfterResponse, dropRest } from './protocol/close.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The response to a body that is malformed or does not match the schema. Routes without a body leave it out. */
-    unreadable?: Failure
-  }
-}
-
 /** The value of Retry-After in a 503, in seconds. */
 const RETRY_AFTER = 1
 

@@ -11,8 +11,6 @@ const INTERVAL = 10_000
 /** The maximum number of causes that are told apart in an outage. The others are counted together. */
 const MAX_CAUSES = 10
 
-const OTHER_CAUSES = 'other causes'
-
 /** A period in which the store could not serve requests. Times are in milliseconds since the epoch. */
 interface Outage {
   readonly begin: number
@@ -77,7 +75,7 @@ export class FailureLog {
       causes.set(key, cause)
       return true
     }
-    const counted = known ?? OTHER_CAUSES
+    const counted = known ?? 'other causes'
     repeats.set(counted, (repeats.get(counted) ?? 0) + 1)
     return false
   }
@@ -89,19 +87,16 @@ export class FailureLog {
     const isCalm = failed === outage.summedUp
     outage.summedUp = failed
     this.#logRepeats(outage)
-    if (!isCalm || !(await this.#isOver())) return
-    // A request may have failed while the store was checked.
-    if (this.#outage !== outage || outage.failed > failed) return
-    this.close()
-    const seconds = Math.round((end - begin) / 100) / 10
-    this.#log.info({ total: failed, seconds }, 'the store is available again')
-  }
-
-  async #isOver(): Promise<boolean> {
-    return await this.#checkReady().then(
+    if (!isCalm) return
+    const isReady = await this.#checkReady().then(
       () => true,
       () => false,
     )
+    // A request may have failed while the store was checked.
+    if (!isReady || this.#outage !== outage || outage.failed > failed) return
+    this.close()
+    const seconds = Math.round((end - begin) / 100) / 10
+    this.#log.info({ total: failed, seconds }, 'the store is available again')
   }
 
   #logRepeats({ repeats }: Outage): void {

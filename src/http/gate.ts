@@ -16,6 +16,10 @@ declare module 'fastify' {
     alwaysServed?: boolean
     /** Whether the route requires a token and uses the store. */
     ofBooks?: boolean
+    /** Whether the handler reads the body itself, which may be of any type and size. */
+    streamed?: boolean
+    /** The response to a body that is malformed or does not match the schema. Routes without a body leave it out. */
+    unreadable?: Failure
   }
 }
 

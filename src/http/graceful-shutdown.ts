@@ -46,6 +46,8 @@ export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop
 /**
  * Must be called before the server listens.
  * @returns a function that stops accepting connections, and waits until the requests in flight have been answered.
+ * `close()` of Node's HTTP server would close idle connections at once, even one whose request has arrived but has not
+ * been read.
  */
 export function drainable(server: HttpServer): () => Promise<void> {
   const connections = new Set<Socket>()
@@ -53,8 +55,23 @@ export function drainable(server: HttpServer): () => Promise<void> {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
+  const closeIdle = () => {
+    // Node calls a connection idle once its response is complete, even if part of it is still buffered.
+    const isSending = [...connections].some((socket) => socket.writableLength > 0)
+    if (!isSending) server.closeIdleConnections()
+  }
   return async () => {
-    if (server.listening) await drain(server, connections)
+    if (!server.listening) return
+    await acceptWaiting(server)
+    const ended = stopListening(server)
+    // A turn of the event loop comes first, in which Node reads the requests that have arrived.
+    const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
+    const cut = setTimeout(() => {
+      for (const socket of connections) socket.destroy()
+    }, GRACE)
+    await ended
+    clearInterval(idle)
+    clearTimeout(cut)
   }
 }
 
@@ -67,28 +84,6 @@ async function exitAtOnce(threads: ReadonlySet<Worker>): Promise<void> {
   await Promise.race([ended, sleep(THREAD_TIME)])
   if (threads.size > 0) process.kill(process.pid, 'SIGKILL')
   process.exit()
-}
-
-/**
- * Stops accepting connections, and waits until all have ended. `close()` of Node's HTTP server would close idle ones at
- * once, even one whose request has arrived but has not been read.
- */
-async function drain(server: HttpServer, connections: ReadonlySet<Socket>): Promise<void> {
-  const closeIdle = () => {
-    // Node calls a connection idle once its response is complete, even if part of it is still buffered.
-    const isSending = [...connections].some((socket) => socket.writableLength > 0)
-    if (!isSending) server.closeIdleConnections()
-  }
-  await acceptWaiting(server)
-  const ended = stopListening(server)
-  // A turn of the event loop comes first, in which Node reads the requests that have arrived.
-  const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
-  const cut = setTimeout(() => {
-    for (const socket of connections) socket.destroy()
-  }, GRACE)
-  await ended
-  clearInterval(idle)
-  clearTimeout(cut)
 }
 
 /** Accepts connections that the system has made, or it would reset them. Node accepts one in each turn of its loop. */

@@ -109,25 +109,19 @@ export async function requireFreePort(address: Address): Promise<number> {
 }
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Address): Error {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new OperatorError(
-        `${setting}: ${port} is in use; stop the program that uses it, or set another port`,
-      )
-    case 'EACCES':
-      return new OperatorError(
-        `${setting}: this user may not listen on ${port}; set another port, such as one above 1023`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'EAFNOSUPPORT':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-    case 'EINVAL':
-      return new OperatorError(
-        `HOST: ${host ?? 'every address'} cannot be listened on: ${error.message}; set HOST in the file of settings, ` +
-          'which comes before the environment, to an address of this machine, or to :: for all',
-      )
-    default:
-      return error
-  }
+  const { code = '', message } = error
+  if (code === 'EADDRINUSE')
+    return new OperatorError(
+      `${setting}: ${port} is in use; stop the program that uses it, or set another port`,
+    )
+  if (code === 'EACCES')
+    return new OperatorError(
+      `${setting}: this user may not listen on ${port}; set another port, such as one above 1023`,
+    )
+  if ([...UNUSABLE, 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code))
+    return new OperatorError(
+      `HOST: ${host ?? 'every address'} cannot be listened on: ${message}; set HOST in the file of settings, ` +
+        'which comes before the environment, to an address of this machine, or to :: for all',
+    )
+  return error
 }

@@ -23,11 +23,7 @@ declare module 'fastify' {
   }
 }
 
-interface Route {
-  readonly path: string
-  readonly method: string
-  readonly operation: object
-}
+type Route = readonly [path: string, method: string, operation: object]
 
 /** Serves the OpenAPI document of the routes that are registered afterwards. It is made at the first request. */
 export function registerOpenApi(app: FastifyInstance): void {
@@ -35,7 +31,7 @@ export function registerOpenApi(app: FastifyInstance): void {
   app.addHook('onRoute', ({ method, url, schema }) => {
     if (schema?.operation === undefined || method === 'HEAD') return
     const path = url.replace(/:(\w+)/g, '{$1}')
-    routes.push({ path, method: String(method).toLowerCase(), operation: schema.operation })
+    routes.push([path, String(method).toLowerCase(), schema.operation])
   })
   let document: object | undefined
   app.get('/openapi.json', () => {
@@ -66,8 +62,7 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
       }),
     )
 
-  for (const { path, method, operation } of routes)
-    paths[path] = { ...paths[path], [method]: refer(operation) }
+  for (const [path, method, operation] of routes) paths[path] = { ...paths[path], [method]: refer(operation) }
   Object.assign(components.schemas, refer(schemas))
   return {
     openapi: '3.1.0',

@@ -36,41 +36,37 @@ export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 /** The metrics of a thread, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly #requests: Counter
-  readonly #durations: Histogram
-  readonly #storeDurations: Histogram
-  readonly #storeFailures: Counter
+  readonly #registers = [this.#registry]
+  readonly #requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Responses, by route, method and status',
+    labelNames: ['route', 'method', 'status'],
+    registers: this.#registers,
+  })
+  readonly #durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its response',
+    labelNames: ['route', 'method'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
+  readonly #storeDurations = new Histogram({
+    name: 'store_operation_duration_seconds',
+    help: 'Time of an operation of the store, waiting included',
+    labelNames: ['operation', 'outcome'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  })
+  readonly #storeFailures = new Counter({
+    name: 'store_failures_total',
+    help: 'Operations that the store could not do now, by reason',
+    labelNames: ['reason'],
+    registers: this.#registers,
+  })
 
   constructor(engine: string) {
-    const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
     for (const name of REMOVED_GAUGES) this.#registry.removeSingleMetric(name)
-    this.#requests = new Counter({
-      name: 'http_requests_total',
-      help: 'Responses, by route, method and status',
-      labelNames: ['route', 'method', 'status'],
-      registers,
-    })
-    this.#durations = new Histogram({
-      name: 'http_request_duration_seconds',
-      help: 'Time from the head of a request to the end of its response',
-      labelNames: ['route', 'method'],
-      buckets: SECONDS,
-      registers,
-    })
-    this.#storeDurations = new Histogram({
-      name: 'store_operation_duration_seconds',
-      help: 'Time of an operation of the store, waiting included',
-      labelNames: ['operation', 'outcome'],
-      buckets: SECONDS,
-      registers,
-    })
-    this.#storeFailures = new Counter({
-      name: 'store_failures_total',
-      help: 'Operations that the store could not do now, by reason',
-      labelNames: ['reason'],
-      registers,
-    })
     // A series that exists from the beginning shows the first failure as an increase.
     for (const reason of UNAVAILABLE_REASONS) this.#storeFailures.inc({ reason }, 0)
     this.#countBatches('group-commit', 'store_group_commit_writes', 'Writes that share a commit')
@@ -83,7 +79,7 @@ export class Metrics {
       name: 'build_info',
       help: 'Always 1',
       labelNames: ['version', 'node', 'engine'],
-      registers,
+      registers: this.#registers,
     }).set({ version: packageJson.version, node: process.version, engine }, 1)
   }
 
@@ -103,21 +99,17 @@ export class Metrics {
     })
   }
 
-  #reportLoad(store: Pick<Store, 'load'>): void {
+  /** @returns the store, with its operations timed, its failures counted and its load reported. */
+  measure(store: Store): Store {
     new Gauge({
       name: 'store_load',
       help: 'What the store has in use and what waits for it',
       labelNames: ['part'],
-      registers: [this.#registry],
+      registers: this.#registers,
       collect() {
         for (const [part, value] of Object.entries(store.load())) this.set({ part }, value)
       },
     })
-  }
-
-  /** @returns the store, with its operations timed, its failures counted and its load reported. */
-  measure(store: Store): Store {
-    this.#reportLoad(store)
     return new Proxy(store, {
       get: (_, name: keyof Store) => {
         const member: unknown = store[name]
@@ -143,7 +135,7 @@ export class Metrics {
 
   /** Observes the sizes of batches, which the store publishes on a diagnostics channel. */
   #countBatches(name: string, metric: string, help: string): void {
-    const sizes = new Histogram({ name: metric, help, buckets: BATCH_SIZES, registers: [this.#registry] })
+    const sizes = new Histogram({ name: metric, help, buckets: BATCH_SIZES, registers: this.#registers })
     subscribe(`book-catalogue.${name}`, (size) => sizes.observe(size as number))
   }
 }

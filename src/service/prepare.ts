@@ -63,8 +63,8 @@ export async function prepareService(config: Config): Promise<PreparedService> {
 async function makeService(config: Config, log: FastifyBaseLogger, lines: LogStream): Promise<Service> {
   const loginLimit = new LoginThrottle(config.loginFailureLimit)
   if (config.threads > 1) {
-    const { canSpreadConnections, Supervisor } = await import('./supervisor.ts')
-    if (canSpreadConnections) return new Supervisor(config, { loginLimit, log, lines })
+    const { canSpreadConnections, supervise } = await import('./supervisor.ts')
+    if (canSpreadConnections) return supervise(config, loginLimit, log, lines)
     log.warn('THREADS: this system cannot spread connections over threads, so one thread answers requests')
   }
   // This is most of the code. The main thread does not load it when other threads answer the requests.

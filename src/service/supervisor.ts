@@ -6,7 +6,6 @@ import { describeError, OperatorError } from '../errors.ts'
 import { requireFreePort } from '../http/listen.ts'
 import { ImportTurn } from '../http/services.ts'
 import type { LogStream } from '../observability/logging.ts'
-import type { Metrics, MetricValues } from '../observability/metrics.ts'
 import { prepareSqlite } from '../store/sqlite/store.ts'
 import { ResponseCount, type SqliteThreads } from '../store/sqlite/threads.ts'
 import { Thread } from '../threads/thread.ts'
@@ -28,82 +27,37 @@ const SPREADING = ['linux', 'freebsd', 'aix', 'sunos']
 
 export const canSpreadConnections = SPREADING.includes(process.platform)
 
-interface Shared {
-  readonly loginLimit: LoginLimit
-  readonly log: FastifyBaseLogger
-  /** Takes the log lines of the threads. */
-  readonly lines: LogStream
-}
-
 type HttpThread = Thread<Service>
 
 /**
  * Starts the threads that answer requests, all on the same port, and replaces each that dies. With a database server,
  * each thread has its own connections. With SQLite, they share the threads of the file.
+ * @param lines takes the log lines of the threads.
  */
-export class Supervisor implements Service {
-  readonly #config: Config
-  readonly #shared: Shared
-  readonly #metrics: Promise<Metrics | undefined>
-  readonly #responses = new ResponseCount()
+export function supervise(
+  config: Config,
+  loginLimit: LoginLimit,
+  log: FastifyBaseLogger,
+  lines: LogStream,
+): Service {
+  const making = makeMetrics(config)
+  const responses = new ResponseCount()
   /** All threads, also those that are still starting. */
-  readonly #all = new Set<HttpThread>()
+  const all = new Set<HttpThread>()
   /** The threads that can be called. */
-  readonly #callable = new Set<HttpThread>()
-  #sqlite: SqliteThreads | undefined
+  const callable = new Set<HttpThread>()
+  let sqlite: SqliteThreads | undefined
   /** Belongs to the thread whose import is running. */
-  readonly #importTurn = new ImportTurn()
-  readonly #stopping = new AbortController()
-  #port = 0
+  const importTurn = new ImportTurn()
+  const stopping = new AbortController()
+  let port = 0
 
-  constructor(config: Config, shared: Shared) {
-    this.#config = config
-    this.#shared = shared
-    this.#metrics = makeMetrics(config)
-  }
-
-  async listen(): Promise<string> {
-    const { host, port } = this.#config
-    const first = await this.#start()
-    // Threads share the port, so another service that uses it would get part of the connections. The check comes after
-    // the thread has started, because that takes long enough for another service to make the same check.
-    this.#port = await requireFreePort({ host, port, setting: 'PORT' })
-    return first.call('listen', this.#port)
-  }
-
-  async open(): Promise<void> {
-    const { dbUrl, threads } = this.#config
-    if (dbUrl.engine === 'sqlite') this.#sqlite = prepareSqlite(dbUrl.path, storeOptions(this.#config).report)
-    const [first] = this.#callable
-    if (first === undefined) throw new Error('a thread that answers requests died while it started')
-    // The first thread prepares the database for the others.
-    await first.call('open')
-    const others = Array.from({ length: threads - 1 }, () => this.#add())
-    const all = [first, ...(await Promise.all(others))]
-    this.#refuseIfStopping()
-    for (const thread of all) void this.#supervise(thread)
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    // A thread that dies now has no requests in flight any more.
-    await Promise.allSettled(Array.from(this.#callable, (thread) => thread.call('stop')))
-    await Promise.all(Array.from(this.#all, (thread) => thread.terminate()))
-    await this.#sqlite?.close()
-  }
-
-  async metrics(): Promise<MetricValues[]> {
-    const own = (await (await this.#metrics)?.values()) ?? []
-    const threads = await Promise.all(Array.from(this.#callable, (thread) => thread.call('metrics')))
-    return [own, ...threads.flat()]
-  }
-
-  async #add(): Promise<HttpThread> {
-    const thread = await this.#start()
+  async function add(): Promise<HttpThread> {
+    const thread = await start()
     try {
       await thread.call('open')
-      this.#refuseIfStopping()
-      await thread.call('listen', this.#port)
+      refuseIfStopping()
+      await thread.call('listen', port)
       return thread
     } catch (error) {
       await thread.terminate()
@@ -112,30 +66,29 @@ export class Supervisor implements Service {
   }
 
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
-  async #start(): Promise<HttpThread> {
-    this.#refuseIfStopping()
-    const { loginLimit, lines } = this.#shared
+  async function start(): Promise<HttpThread> {
+    refuseIfStopping()
     const ready = Promise.withResolvers<void>()
-    const data: HttpThreadData = { config: this.#config, responses: this.#responses.memory }
+    const data: HttpThreadData = { config, responses: responses.memory }
     const functions: SupervisorFunctions = {
       started: ready.resolve,
       wait: (address) => loginLimit.wait(address),
       attempt: (...login) => loginLimit.attempt(...login),
       // A call may arrive after the death of its thread, which would then never give the turn back.
-      beginImport: () => this.#callable.has(thread) && this.#importTurn.begin(thread),
-      endImport: () => this.#importTurn.end(thread),
+      beginImport: () => callable.has(thread) && importTurn.begin(thread),
+      endImport: () => importTurn.end(thread),
       log: (line) => lines.write(line),
       connect: async (kind) => {
-        if (this.#sqlite === undefined) throw new Error('there is no SQLite file')
-        return this.#sqlite.connect(kind)
+        if (sqlite === undefined) throw new Error('there is no SQLite file')
+        return sqlite.connect(kind)
       },
     }
     const thread: HttpThread = new Thread('http', 'service/http-thread', data, YOUNG_GENERATION, functions)
-    this.#all.add(thread)
+    all.add(thread)
     void thread.death.then((error) => {
-      this.#all.delete(thread)
-      this.#callable.delete(thread)
-      this.#importTurn.end(thread)
+      all.delete(thread)
+      callable.delete(thread)
+      importTurn.end(thread)
       ready.reject(error)
     })
     try {
@@ -143,13 +96,13 @@ export class Supervisor implements Service {
     } catch (error) {
       throw asOperatorError(error as Error)
     }
-    this.#callable.add(thread)
+    callable.add(thread)
     return thread
   }
 
   /** Replaces the thread when it dies, and then each replacement. */
-  async #supervise(thread: HttpThread): Promise<void> {
-    const { signal } = this.#stopping
+  async function replace(thread: HttpThread): Promise<void> {
+    const { signal } = stopping
     let next = Promise.resolve(thread)
     for (let pause = MIN_PAUSE; ; ) {
       const startedAt = Date.now()
@@ -159,17 +112,53 @@ export class Supervisor implements Service {
       )
       if (signal.aborted) return
       if (Date.now() - startedAt > SHORT_LIFE) pause = MIN_PAUSE
-      this.#shared.log.error({ err, pause }, 'a thread died with its connections, and is replaced')
-      // The pause ends at once when the service stops, and `#add` then refuses.
+      log.error({ err, pause }, 'a thread died with its connections, and is replaced')
+      // The pause ends at once when the service stops, and `add` then refuses.
       await sleep(pause, undefined, { signal }).catch(() => {})
       pause = Math.min(2 * pause, MAX_PAUSE)
-      next = this.#add()
+      next = add()
     }
   }
 
   /** A thread that begins to listen after `stop` would never be stopped. */
-  #refuseIfStopping(): void {
-    if (this.#stopping.signal.aborted) throw new Error('the service is stopping')
+  function refuseIfStopping(): void {
+    if (stopping.signal.aborted) throw new Error('the service is stopping')
+  }
+
+  return {
+    async listen() {
+      const first = await start()
+      // Threads share the port, so another service that uses it would get part of the connections. The check comes after
+      // the thread has started, because that takes long enough for another service to make the same check.
+      port = await requireFreePort({ host: config.host, port: config.port, setting: 'PORT' })
+      return first.call('listen', port)
+    },
+
+    async open() {
+      const { dbUrl, threads } = config
+      if (dbUrl.engine === 'sqlite') sqlite = prepareSqlite(dbUrl.path, storeOptions(config).report)
+      const [first] = callable
+      if (first === undefined) throw new Error('a thread that answers requests died while it started')
+      // The first thread prepares the database for the others.
+      await first.call('open')
+      const others = await Promise.all(Array.from({ length: threads - 1 }, add))
+      refuseIfStopping()
+      for (const thread of [first, ...others]) void replace(thread)
+    },
+
+    async stop() {
+      stopping.abort()
+      // A thread that dies now has no requests in flight any more.
+      await Promise.allSettled(Array.from(callable, (thread) => thread.call('stop')))
+      await Promise.all(Array.from(all, (thread) => thread.terminate()))
+      await sqlite?.close()
+    },
+
+    async metrics() {
+      const own = (await (await making)?.values()) ?? []
+      const threads = await Promise.all(Array.from(callable, (thread) => thread.call('metrics')))
+      return [own, ...threads.flat()]
+    },
   }
 }
 

@@ -25,24 +25,6 @@ async function until(condition: () => boolean): Promise<void> {
 const begun = (size: number) => `{"title":"${'x'.repeat(size - 11)}`
 
 describe('bodies that do not end', { skip }, () => {
-  it('of books, without a token, are dropped until the client is cut', async (t) => {
-    const text = head('POST /book', `Content-Length: ${1024 * MIB}`)
-    const chunk = Buffer.alloc(64 * 1024, 'x')
-    await withstand(t, service, BOUNDS, async () => {
-      using crowd = new Crowd()
-      await crowd.join(service.url, 20, (socket) => {
-        const send = () => {
-          while (socket.writable && socket.write(chunk));
-        }
-        socket.write(text)
-        socket.on('drain', send)
-        send()
-      })
-      await until(() => crowd.open === 0)
-      assert.equal(crowd.statuses().get(401), 20)
-    })
-  })
-
   it('of books of a megabyte are read as long as there is room, and the others refused', async (t) => {
     const [many, room] = [1000, 64]
     const text = head('POST /book', `Authorization: ${service.token}`, `Content-Length: ${MIB}`) + begun(MIB)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { engineMissing, useDatabases } from '../support/engines.ts'
 import { useService } from '../support/use-service.ts'
 
@@ -166,13 +166,7 @@ for (const engine of ['postgres', 'mysql'] as const) {
   describe(`books that many clients read and write at once, on ${engine}`, {
     skip: engineMissing(engine),
   }, () => {
-    let url = ''
-    areLinearizable(async () => {
-      url = await (await databases()).createDatabase()
-      return { DB_URL: url, THREADS: '2' }
-    })
-    after(async () => (await databases()).dropDatabase(url))
-    // Ends the server after the hooks above.
+    areLinearizable(async () => ({ DB_URL: await (await databases()).createDatabase(), THREADS: '2' }))
     const databases = useDatabases(engine)
   })
 }

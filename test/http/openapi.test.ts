@@ -148,12 +148,8 @@ it('it has an example for each query parameter, except choices between two and w
   assert.deepEqual(names, ['after'])
 })
 
-it('the page at /docs has a strict policy, and is also found with a slash at the end', async () => {
+// Its policy is that of the catalogue: test/web/serving.test.ts.
+it('the page at /docs is also found with a slash at the end', async () => {
   const response = await fetch(`${server.url}/docs/`)
   assert.deepEqual([response.url, response.status], [`${server.url}/docs`, 200])
-  assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
-  assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
-  const policy = response.headers.get('content-security-policy') ?? ''
-  assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/)
-  assert.doesNotMatch(policy, /unsafe|\*|https?:/)
 })

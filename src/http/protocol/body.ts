@@ -8,13 +8,6 @@ import { lastResponse } from './connections.ts'
 
 const { FST_ERR_CTP_BODY_TOO_LARGE, FST_ERR_CTP_INVALID_JSON_BODY } = errorCodes
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Whether the handler reads the body itself, which may be of any type and size. */
-    streamed?: boolean
-  }
-}
-
 /** Bodies of up to this many bytes are not counted in the budget: they are harmless on any number of connections. */
 const MAX_UNCOUNTED = 4096
 

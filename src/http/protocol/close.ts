@@ -29,11 +29,6 @@ export function askForBody(request: IncomingMessage): void {
   expectingContinue.delete(request)
 }
 
-/** Whether the client still waits for 100 Continue. If it omits the body, its next request would be taken for it. */
-function waitsToSend(request: IncomingMessage): boolean {
-  return expectingContinue.has(request)
-}
-
 /** Exempts the body of a request from the server's time limit, which is for small bodies. Its reader sets a limit. */
 export function exemptFromTimeLimit(request: IncomingMessage): void {
   bodiesWithOwnLimit.add(request)
@@ -45,14 +40,12 @@ export function exemptFromTimeLimit(request: IncomingMessage): void {
  * the rest of the bad request.
  */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (refused.has(socket) || (error.code === TIMEOUT && hasOwnLimit(lastResponse(socket)?.req))) return
+  if (refused.has(socket)) return
+  const request = lastResponse(socket)?.req
+  // Node reports only once that a request is late.
+  if (error.code === TIMEOUT && request?.complete === false && bodiesWithOwnLimit.has(request)) return
   refused.add(socket)
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
-}
-
-/** Whether a report that this request is late can be ignored. Node reports it only once. */
-function hasOwnLimit(request: IncomingMessage | undefined): boolean {
-  return request !== undefined && !request.complete && bodiesWithOwnLimit.has(request)
 }
 
 /**
@@ -61,8 +54,9 @@ function hasOwnLimit(request: IncomingMessage | undefined): boolean {
  */
 export function announceClose({ raw, server }: FastifyRequest, reply: FastifyReply): void {
   const isStopping = !server.server.listening && !hasWaiting(raw)
-  // Node drops what follows a request to upgrade in the same packet.
-  const isLast = isStopping || raw.headers.upgrade !== undefined || waitsToSend(raw)
+  // Node drops what follows a request to upgrade in the same packet. A client that still waits for 100 Continue may omit
+  // the body, and its next request would be taken for it.
+  const isLast = isStopping || raw.headers.upgrade !== undefined || expectingContinue.has(raw)
   if (isLast) reply.header('connection', 'close')
   if (isLast || !(raw.complete || reply.raw.shouldKeepAlive)) closeAfterResponse(raw.socket)
 }
@@ -83,7 +77,10 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
     socket.destroy()
     return
   }
-  const earlier = earlierResponse(socket)
+  // Those to earlier requests, not that to the bad request itself.
+  const earlier = responsesOf(socket).findLast(
+    ({ closed, headersSent, req }) => !closed && (headersSent || req.complete),
+  )
   if (earlier !== undefined) {
     earlier.once('close', () => refuseInTurn(refusal, socket))
     return
@@ -145,13 +142,6 @@ export function refuseUnroutable(
     socket.on('error', () => socket.destroy())
     refuseConnection(new Error('CONNECT'), socket)
   })
-}
-
-/** The last unfinished response to an earlier request, if there is one, but not that to the bad request itself. */
-function earlierResponse(socket: Socket): ServerResponse | undefined {
-  return responsesOf(socket).findLast(
-    ({ closed, headersSent, req }) => !closed && (headersSent || req.complete),
-  )
 }
 
 function response({ status, message }: Failure): string {

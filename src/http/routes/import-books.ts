@@ -152,8 +152,6 @@ const REQUEST_BODY = {
   ),
 }
 
-const NONE: Imported = { added: 0, skipped: 0 }
-
 /** POST /books/import. One runs at a time, because each occupies a connection or disk space while its client sends. */
 export function importBooks({ books, importTurns, importLimit }: Services): Endpoint {
   return {
@@ -201,11 +199,7 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
   }
 }
 
-interface Options {
-  readonly dryRun: boolean
-  readonly skipExisting: boolean
-  readonly reading: ReadOptions
-}
+type Options = ReturnType<typeof readOptions>
 
 async function importFile(
   store: Store,
@@ -222,7 +216,7 @@ async function importFile(
     if (error instanceof ColumnsRefused)
       report.add({ line: error.line, field: null, code: 'columns', reason: worded(error) })
     else if (!(error instanceof FaultyRows) || reading.skipFaulty) throw error
-    return NONE
+    return { added: 0, skipped: 0 }
   })
   const preview = options.dryRun ? report.preview : []
   // The schema leaves out what else the report has.
@@ -243,7 +237,7 @@ function typeOf({ headers }: FastifyRequest): Pick<ReadOptions, 'format' | 'enco
   }
 }
 
-function readOptions(request: FastifyRequest): Options {
+function readOptions(request: FastifyRequest) {
   const type = typeOf(request)
   if (type === undefined) throw failure.unsupportedMediaType
   const parameters = readQueryParameters(request, ImportParameters)

@@ -7,15 +7,8 @@ import { ALL_BOOKS } from '../../catalogue/query.ts'
 import type { QueryOptions } from '../../catalogue/store.ts'
 import { FORMATS, type Format, MEDIA_TYPES } from '../../files/formats.ts'
 import { framings } from '../../files/write-books.ts'
-import {
-  COMPRESSION_SIZE,
-  CompressedStreams,
-  chooseCoding,
-  compress,
-  isWorthCompressing,
-  type ListCoding,
-} from '../compression.ts'
-import { addVary, negotiate } from '../content-negotiation.ts'
+import { CODINGS, COMPRESSION_SIZE, CompressedStreams, compress, type ListCoding } from '../compression.ts'
+import { addVary, negotiate, negotiateCoding } from '../content-negotiation.ts'
 import { failure, success } from '../envelope.ts'
 import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
@@ -23,28 +16,21 @@ import type { ByteBudget } from '../protocol/byte-budget.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
-import {
-  ListParameters,
-  type ListRequest,
-  nextPage,
-  queryOptions,
-  readListRequest,
-} from './list-parameters.ts'
+import { ListParameters, type ListRequest, queryOptions, readListRequest } from './list-parameters.ts'
 import { enveloped, listing, listText } from './list-stream.ts'
 
 const Books: Schema = { type: 'array', items: reference(Book), examples: [[example(Book)]] }
+
+const FILE_TYPES = FORMATS.map((format) => MEDIA_TYPES[format])
+
+/** Texts with fewer UTF-16 code units are not compressed: they fit into one packet anyway. */
+const MIN_LENGTH = 1024
 
 /** The most text of a page that a client gets, in bytes of UTF-8. */
 const MAX_PAGE_TEXT = 4 * 1024 * 1024
 
 /** The memory that a list usually takes, in bytes. */
 const LIST_SIZE = 128 * 1024
-
-interface Form {
-  readonly type: string
-  /** The format of a file, if the client prefers one to the envelope. */
-  readonly format: Format | undefined
-}
 
 /** GET /books */
 export function listBooks(
@@ -68,7 +54,9 @@ export function listBooks(
       failures: [failure.invalidQueryParameter],
     }),
     handler: async (request, reply) => {
-      const { type, format } = chooseForm(request)
+      const type = negotiate(request.headers.accept, ['application/json', ...FILE_TYPES])
+      /** Undefined unless the client prefers a file to the envelope. */
+      const format = FORMATS.find((each) => MEDIA_TYPES[each] === type)
       addVary(reply, 'Accept, Accept-Encoding')
       const asked = readListRequest(request, cursors)
       if (asked?.spreadsheet && format !== 'csv')
@@ -78,12 +66,12 @@ export function listBooks(
       if (asked?.count) reply.header('x-total-count', await books.store.count(asked.query.filter, options))
       // Whether a whole list is compressed depends on its length, which is unknown for HEAD: no Content-Encoding then.
       const mayBegin = () => request.method !== 'HEAD' && streams.begin(reply)
-      const preferred = chooseCoding(request)
+      const preferred = negotiateCoding(request, CODINGS)
       const coding =
         preferred !== 'identity' && (asked?.limit !== undefined || mayBegin()) ? preferred : 'identity'
       const list = await readList(request, reply, asked, format, options, coding)
-      const response =
-        coding !== 'identity' && isWorthCompressing(list) ? await compressed(reply, list, coding) : list
+      const isShort = typeof list === 'string' && list.length < MIN_LENGTH
+      const response = coding === 'identity' || isShort ? list : await compressed(reply, list, coding)
       reply.type(`${type}; charset=utf-8`)
       if (format !== undefined) reply.header('content-disposition', `attachment; filename="books.${format}"`)
       return response
@@ -105,7 +93,8 @@ export function listBooks(
       const bounds = { books: asked.limit, text: MAX_PAGE_TEXT }
       const page = await books.store.page(asked.query, asked.after, bounds, options)
       if (page.more && page.last !== undefined) {
-        const next = nextPage(queryStringOf(request.originalUrl), cursors.write(page.last, asked.query))
+        const next = new URLSearchParams(queryStringOf(request.originalUrl))
+        next.set('after', cursors.write(page.last, asked.query))
         reply.header('link', `<books?${next}>; rel="next"`)
       }
       return listText(page, framing)
@@ -142,10 +131,4 @@ export function listBooks(
     reply.header('content-encoding', coding)
     return response
   }
-}
-
-function chooseForm({ headers }: FastifyRequest): Form {
-  const types = FORMATS.map((format) => MEDIA_TYPES[format])
-  const type = negotiate(headers.accept, ['application/json', ...types])
-  return { type, format: FORMATS.find((format) => MEDIA_TYPES[format] === type) }
 }

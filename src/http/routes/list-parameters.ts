@@ -118,7 +118,8 @@ export function readListRequest(request: FastifyRequest, cursors: Cursors): List
   const parameters = readQueryParameters(request, ListParameters)
   const { limit, after, count = false, sort, spreadsheet = false, ...values } = parameters
   const filter = filterOf(values)
-  const order = sort === undefined ? defaultOrder(filter) : parseSort(sort)
+  const unsorted = filter.words === undefined ? BY_ID : 'relevance'
+  const order = sort === undefined ? unsorted : parseSort(sort)
   const query: BookQuery = {
     filter,
     order,
@@ -150,13 +151,6 @@ export function queryOptions(request: FastifyRequest, reply: FastifyReply): Quer
   }
 }
 
-/** @returns the query string of the next page. */
-export function nextPage(queryString: string, cursor: string): string {
-  const parameters = new URLSearchParams(queryString)
-  parameters.set('after', cursor)
-  return parameters.toString()
-}
-
 function filterOf({ q, title, author, year, year_min, year_max }: Partial<FilterValues>): BookFilter {
   return {
     ...(title !== undefined && { title }),
@@ -166,10 +160,6 @@ function filterOf({ q, title, author, year, year_min, year_max }: Partial<Filter
     ...(year_max !== undefined && { yearMax: year_max }),
     ...(q !== undefined && { words: parseWords(q) }),
   }
-}
-
-function defaultOrder({ words }: BookFilter): BookQuery['order'] {
-  return words === undefined ? BY_ID : 'relevance'
 }
 
 /** Ends the order with `id`, and adds it if it is missing: ids are unique, so a later field would decide nothing. */

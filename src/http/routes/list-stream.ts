@@ -98,13 +98,8 @@ export function readInTurn(read: () => void): void {
 
 function beginTurn(): void {
   turnEnd = performance.now() + TURN_TIME
-  setImmediate(readWaiting)
-}
-
-function readWaiting(): void {
-  turnEnd = -1
-  if (waiting.length === 0) return
-  beginTurn()
-  do waiting.shift()?.()
-  while (waiting.length > 0 && performance.now() < turnEnd)
+  setImmediate(() => {
+    turnEnd = -1
+    for (const read of waiting.splice(0)) readInTurn(read)
+  })
 }

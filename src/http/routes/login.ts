@@ -17,8 +17,30 @@ export function logIn(
   { auth, loginLimit }: Services,
   settings: LoginSettings,
 ): Endpoint<{ Body: LoginFields }> {
-  const warnOfProxy = proxyWarning(settings)
-  const warnOfOrigin = originWarning()
+  let mayWarnOfProxy = settings.trustProxy === false
+  const warnedOrigins = new Set<string>()
+
+  /** Failed logins may be counted for a proxy instead of for its clients. */
+  function warnOfProxy({ ip, log }: FastifyRequest): void {
+    mayWarnOfProxy = false
+    log.warn(
+      { ip },
+      'X-Forwarded-For is ignored: behind a proxy, set TRUST_PROXY, or its clients share one login limit',
+    )
+  }
+
+  /** Warns once for each refused origin. If a proxy replaces Host, the service's own web page looks foreign. */
+  function warnOfOrigin({ headers: { origin = '' }, host, log }: FastifyRequest): void {
+    if (warnedOrigins.has(origin) || warnedOrigins.size === MAX_ORIGINS) return
+    warnedOrigins.add(origin)
+    log.warn(
+      { origin, host },
+      'a login was refused, because it came from a page whose origin is not that of the request. If it is the page of ' +
+        'this service, a proxy has replaced the Host header: have it pass Host on (nginx: proxy_set_header Host ' +
+        '$http_host), or send X-Forwarded-Host and set TRUST_PROXY. If another page may log in, add its origin to ' +
+        'CORS_ORIGIN',
+    )
+  }
 
   const schema = describeEndpoint({
     id: 'logIn',
@@ -43,7 +65,7 @@ export function logIn(
     bodyLimit: LOGIN_BODY_LIMIT,
     config: { unreadable: failure.invalidPayload },
     onRequest: async (request, reply) => {
-      warnOfProxy(request)
+      if (mayWarnOfProxy && request.headers['x-forwarded-for'] !== undefined) warnOfProxy(request)
       // Otherwise any web page could use up the attempts of its visitors' addresses.
       if (isFromForeignPage(request, settings.corsOrigins)) {
         warnOfOrigin(request)
@@ -64,35 +86,6 @@ export function logIn(
       })
       return envelope(success.tokenGenerated, { token })
     },
-  }
-}
-
-/** Warns once if failed logins seem to be counted for a proxy instead of for its clients. */
-function proxyWarning({ trustProxy }: LoginSettings): (request: FastifyRequest) => void {
-  let isDue = trustProxy === false
-  return ({ headers, ip, log }) => {
-    if (!isDue || headers['x-forwarded-for'] === undefined) return
-    isDue = false
-    log.warn(
-      { ip },
-      'X-Forwarded-For is ignored: behind a proxy, set TRUST_PROXY, or its clients share one login limit',
-    )
-  }
-}
-
-/** Warns once for each refused origin. If a proxy replaces Host, the service's own web page looks foreign. */
-function originWarning(): (request: FastifyRequest) => void {
-  const warnedOrigins = new Set<string>()
-  return ({ headers: { origin = '' }, host, log }) => {
-    if (warnedOrigins.has(origin) || warnedOrigins.size === MAX_ORIGINS) return
-    warnedOrigins.add(origin)
-    log.warn(
-      { origin, host },
-      'a login was refused, because it came from a page whose origin is not that of the request. If it is the page of ' +
-        'this service, a proxy has replaced the Host header: have it pass Host on (nginx: proxy_set_header Host ' +
-        '$http_host), or send X-Forwarded-Host and set TRUST_PROXY. If another page may log in, add its origin to ' +
-        'CORS_ORIGIN',
-    )
   }
 }
 
