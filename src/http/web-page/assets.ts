@@ -13,16 +13,11 @@ const TYPES: Record<string, string> = {
 }
 
 /** A comment on lines of its own, and the space at the beginning of a line. */
-const COMMENT = /^[ \t]*(?:\/\*\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm
+const COMMENT = /^[ \t]*(?:\/\*(?:(?!\*\/)[\s\S])*\*\/|\/\/.*)\n/gm
 const INDENTATION = /^[ \t]+/gm
 
 /** Comments and indentation are a quarter of the size of a script, and no browser needs them. */
-export const asServed = (script: string) => script.replace(COMMENT, '').replace(INDENTATION, '')
-
-const SERVED_AS: Readonly<Record<string, (text: string) => string>> = {
-  '.js': asServed,
-  '.css': (text) => text.replace(INDENTATION, ''),
-}
+export const asServed = (text: string) => text.replace(COMMENT, '').replace(INDENTATION, '')
 
 const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
@@ -81,8 +76,7 @@ async function readContents(source: Source): Promise<Map<string, Buffer>> {
 
 async function readOwn(name: string, reading: Promise<Buffer>): Promise<readonly [string, Buffer]> {
   const content = await reading
-  const served = SERVED_AS[extname(name)]
-  return [name, served === undefined ? content : Buffer.from(served(content.toString()))]
+  return [name, /\.(js|css)$/.test(name) ? Buffer.from(asServed(content.toString())) : content]
 }
 
 /** A file of a package, without the name of its source map, which is not served. */
