@@ -48,8 +48,6 @@ export interface Mutant {
   /** What `--only` takes. */
   readonly id: string
   readonly file: string
-  /** Its name in OPERATORS, with a number if it can be put into several places of the line. */
-  readonly operator: string
   readonly line: string
   readonly mutated: string
 }
@@ -102,7 +100,6 @@ function mutantsOf(file: string): Mutant[] {
       return {
         id: count === 1 ? place : `${place}-${count}`,
         file,
-        operator: count === 1 ? operator : `${operator}-${count}`,
         line: source.split('\n')[number - 1]?.trim() ?? '',
         mutated: source.slice(0, begin) + by + source.slice(end),
       }
