@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { Databases } from './database-server.ts'
-import { databasesAt } from './databases.ts'
-import { freePort } from './free-port.ts'
-import { haproxyMissing, startHaproxy } from './haproxy.ts'
+import type { Databases } from '../support/database-server.ts'
+import { databasesAt } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
+import { haproxyMissing, startHaproxy } from '../support/haproxy.ts'
+import { findCommand } from '../support/program.ts'
+import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
 import { BINARIES, makeMember, PATRONI, type PatroniMember } from './patroni-member.ts'
-import { findCommand } from './program.ts'
-import { memoryDirectory, ServerDirectory } from './server-directory.ts'
-import { ServerProcess } from './server-process.ts'
-import { until } from './until.ts'
 
 const ETCD = findCommand(['etcd'])
 
