@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import type { Book } from '../../src/catalogue/book.ts'
-import { assertUnavailable, Caller } from '../faults/caller.ts'
+import { Caller } from '../faults/caller.ts'
 import { readRows, serve } from '../faults/engine-servers.ts'
 import { Journal } from '../faults/journal.ts'
 import { Load } from '../faults/load.ts'
+import { readAgainAndAgain } from '../faults/readers.ts'
 import type { Databases } from '../support/database-server.ts'
 import type { Service } from '../support/service.ts'
 
@@ -51,9 +51,6 @@ export const severalHosts = (addresses: readonly string[], query = '') => {
 export const repeat = (times: number, event: (i: number) => ChaosEvent) =>
   Array.from({ length: times }, (_, i) => event(i))
 
-/** Names of columns with what they say of each row. To be printed after all tests of a file. */
-export const table: Record<string, string | number>[] = []
-
 /**
  * Runs the events, one after the other, while writers and readers use two services, and checks what has to hold in any
  * case: nothing that was acknowledged is lost, nothing is done twice, each request is answered, and the services, which
@@ -69,10 +66,11 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   const journal = new Journal()
   const options = { clients: writers / SERVICES, leaveRefused: true, pause: WRITE_PAUSE }
   const loads = services.map((service) => new Load(service.url, journal, options))
-  const reads = { answered: 0, refused: 0, isStopping: false }
-  const readers = services.flatMap((service) =>
-    Array.from({ length: READERS }, () => readAgainAndAgain(service, journal, reads)),
+  const readers = await Promise.all(
+    services.flatMap((service) => Array.from({ length: READERS }, () => readOwnBook(service, journal))),
   )
+  const reads = (which: 'whole' | 'refused' | 'cut') =>
+    readers.reduce((sum, { figures }) => sum + figures[which], 0)
   const working = () =>
     Promise.all(
       loads.map((load) => {
@@ -83,50 +81,33 @@ export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   await working()
 
   for (const event of events) {
-    const before = reads.answered
+    const before = reads('whole')
     await event.run()
-    const during = reads.answered - before
+    const during = reads('whole') - before
     t.diagnostic(`${event.name}: ${during} reads; ${JSON.stringify(journal.figures)}`)
     if (row.readsGoOn) assert.ok(during > 100, `only ${during} reads were answered during the event`)
     await working()
   }
 
-  reads.isStopping = true
-  await Promise.all([...loads.map((load) => load.stop()), ...readers])
+  await Promise.all([...loads, ...readers].map((each) => each.stop()))
   for (const service of services) assert.deepEqual(await service.stop(), { code: 0, signal: null })
   journal.compare({ rows: await readRows(databases, url), integrity: 'ok' })
   const { acknowledged, lost, unexplained, unknown } = journal.figures
-  const refused = journal.figures.refused + reads.refused
-  const figures = { row: t.name, events: events.length, acknowledged, refused, lost, doubled: unexplained }
-  table.push(figures)
+  const refused = journal.figures.refused + reads('refused')
+  const figures = { events: events.length, acknowledged, refused, lost, doubled: unexplained }
   t.diagnostic(JSON.stringify(figures))
   assert.deepEqual(journal.faults, [])
-  assert.equal(unknown, 0, 'the service cut connections')
+  assert.equal(unknown + reads('cut'), 0, 'the service cut connections')
   if (mayBeRefused !== undefined)
     assert.ok(refused <= events.length * mayBeRefused, `${refused} requests were refused`)
 }
 
-/** Reads a book of its own until it is told to stop. */
-async function readAgainAndAgain(
-  service: Service,
-  journal: Journal,
-  reads: { answered: number; refused: number; readonly isStopping: boolean },
-): Promise<void> {
+/** Creates a book, and reads it again and again. */
+async function readOwnBook(service: Service, journal: Journal) {
   const caller = new Caller(service)
   const book = journal.newBook()
   const content = { author: 'A', year: 1 }
   const { id } = await caller.ok<Book>('POST /book', { title: book.title, ...content })
   journal.record(book, { kind: 'create', content }, 'acknowledged', id)
-  while (!reads.isStopping) {
-    const response = await caller.call(`GET /book/${id}`)
-    if (response.status === 503) {
-      assertUnavailable(response)
-      reads.refused++
-    } else {
-      assert.equal(response.status, 200, response.body)
-      journal.observe(book, JSON.parse(response.body).data)
-      reads.answered++
-    }
-    await setTimeout(READ_PAUSE)
-  }
+  return readAgainAndAgain<Book>(caller, `GET /book/${id}`, (read) => journal.observe(book, read), READ_PAUSE)
 }

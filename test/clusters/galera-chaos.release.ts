@@ -8,9 +8,9 @@ import { until } from '../faults/engine-servers.ts'
 import type { Databases } from '../support/database-server.ts'
 import { databasesAt } from '../support/databases.ts'
 import { engineMissing } from '../support/engines.ts'
-import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
 import { haproxyMissing, startHaproxy } from '../support/haproxy.ts'
 import { type ChaosEvent, isFull, repeat, severalHosts, surviveChaos } from './chaos.ts'
+import { type GaleraNode, galeraMissing, startGalera } from './galera-cluster.ts'
 
 /** How often each happens. */
 const [KILLS, STOPS, FREEZES] = isFull ? [20, 5, 5] : [2, 1, 1]

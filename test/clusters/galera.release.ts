@@ -8,7 +8,8 @@ import { Caller, SOON } from '../faults/caller.ts'
 import { serve, until } from '../faults/engine-servers.ts'
 import { raiseYears } from '../faults/racing.ts'
 import { engineMissing } from '../support/engines.ts'
-import { type GaleraNode, galeraMissing, startGalera } from '../support/galera-cluster.ts'
+import { severalHosts } from './chaos.ts'
+import { type GaleraNode, galeraMissing, startGalera } from './galera-cluster.ts'
 
 const FIELDS = ['title', 'author', 'year'] as const
 
@@ -33,7 +34,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
 
   it('is not reached through a node that has left the cluster, whatever DB_URL asks for', async () => {
     const [left = assert.fail(), other = assert.fail()] = nodes
-    const { username, password, pathname } = new URL(await other.createDatabase())
+    const database = await other.createDatabase()
     const hosts = [left, other].map(({ port }) => `127.0.0.1:${port}`)
     const isolate = (value: number) =>
       left.query(`SET GLOBAL wsrep_provider_options = 'gmcast.isolate=${value}'`)
@@ -42,7 +43,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     try {
       await until('the node has left', async () => !(await isReady()))
       for (const attrs of ['any', 'read-write', 'prefer-standby']) {
-        const url = `mysql://${username}:${password}@${hosts}${pathname}?target_session_attrs=${attrs}`
+        const url = severalHosts(hosts, `?target_session_attrs=${attrs}`)(database)
         const driver = new MysqlDriver(parseMysqlUrl(url))
         const connection = await driver.connect()
         const [rows] = await connection.query<RowDataPacket[]>('SELECT @@port AS port')

@@ -2,10 +2,10 @@ import { globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { type PatroniCluster, patroniMissing, startPatroni } from '../support/patroni-cluster.ts'
-import type { Killed } from '../support/patroni-member.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { type ChaosEvent, isFull, type Row, repeat, severalHosts, surviveChaos } from './chaos.ts'
+import { type PatroniCluster, patroniMissing, startPatroni } from './patroni-cluster.ts'
+import type { Killed } from './patroni-member.ts'
 
 /** How often each happens. */
 const [KILLS, SWITCHOVERS, FREEZES] = isFull ? [20, 10, 5] : [3, 1, 1]

@@ -8,6 +8,7 @@ import type { DatabaseServer } from '../support/database-server.ts'
 import { engineMissing } from '../support/engines.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
+import { severalHosts } from './chaos.ts'
 
 const options = { directory: memoryDirectory() }
 
@@ -17,9 +18,8 @@ function on(
   hosts: readonly { readonly host: string; readonly port: number }[],
   query = '',
 ): string {
-  const { username, password, pathname } = new URL(url)
-  const list = hosts.map(({ host, port }) => `${host}:${port}`)
-  return `postgres://${username}:${password}@${list}${pathname}?${query}`
+  const addresses = hosts.map(({ host, port }) => `${host}:${port}`)
+  return severalHosts(addresses, `?${query}`)(url)
 }
 
 describe('a primary and its standby', { skip: engineMissing('postgres') }, () => {

@@ -126,10 +126,11 @@ const countedIn = ({ msg, causes = {} }: LogLine): LoggedFailure[] =>
 
 /** As failuresIn, once it tells of so many with such a cause. */
 export async function failuresOnce(service: Service, count: number, cause: RegExp): Promise<LoggedFailure[]> {
-  const found = () => failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
-  await until(
+  return until(
     () => `the log tells of ${count} failures: ${service.output()}`,
-    () => found().length >= count,
+    () => {
+      const failures = failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
+      return failures.length >= count && failures
+    },
   )
-  return found()
 }

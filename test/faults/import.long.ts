@@ -7,8 +7,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import type { Store } from '../../src/catalogue/store.ts'
-import { parseDbUrl } from '../../src/store/db-url.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openPatiently } from '../store/new-database.ts'
 import { logIn } from '../support/client.ts'
 import { MAIN, runCommand } from '../support/command.ts'
 import { ENGINES, engineMissing, useDatabases } from '../support/engines.ts'
@@ -26,7 +25,7 @@ const DURATION = 700
 const atRandom = () => setTimeout(Math.random() * DURATION)
 
 async function use<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openStore(parseDbUrl(url), { timeout: 60_000 })
+  const store = await openPatiently(url)
   return work(store).finally(() => store.close())
 }
 

@@ -18,16 +18,6 @@ export type Operation =
  */
 export type Outcome = 'acknowledged' | 'notFound' | 'refused' | 'unknown'
 
-/** Writes by outcome, books that are not as acknowledged, rows that no write explains, and damaged files. */
-export interface Figures {
-  readonly acknowledged: number
-  readonly refused: number
-  readonly unknown: number
-  readonly lost: number
-  readonly unexplained: number
-  readonly damaged: number
-}
-
 /** A Content as text, or ABSENT. */
 type State = string
 const ABSENT: State = 'absent'
@@ -50,16 +40,13 @@ const MAX_DESCRIBED = 20
 export class Journal {
   /** Descriptions of what is wrong; empty if nothing is. */
   readonly faults: string[] = []
-  readonly #figures = { acknowledged: 0, refused: 0, unknown: 0, lost: 0, unexplained: 0, damaged: 0 }
+  /** Writes by outcome, books that are not as acknowledged, rows that no write explains, and damaged files. */
+  readonly figures = { acknowledged: 0, refused: 0, unknown: 0, lost: 0, unexplained: 0, damaged: 0 }
   readonly #books = new Map<string, TrackedBook>()
   /** Titles of books that were seen to be gone. */
   readonly #gone = new Set<string>()
   readonly #idsGiven = new Set<number>()
   #serial = 0
-
-  get figures(): Figures {
-    return { ...this.#figures }
-  }
 
   /** A number that no write has had. */
   serial(): number {
@@ -84,7 +71,7 @@ export class Journal {
 
   /** @param id of the response, when a create is acknowledged. */
   record(book: TrackedBook, operation: Operation, outcome: Outcome, id?: number): void {
-    if (outcome !== 'notFound') this.#figures[outcome]++
+    if (outcome !== 'notFound') this.figures[outcome]++
     const before = [...book.possible]
     const exists = before.filter((state) => state !== ABSENT)
     const applied = (operation.kind === 'create' ? before : exists).map((state) => apply(operation, state))
@@ -112,7 +99,7 @@ export class Journal {
   /** Compares with what is in the file after the service has ended; from there the journal carries on. */
   compare({ rows, integrity }: Stored): void {
     if (integrity !== 'ok') this.#fault('damaged', integrity)
-    const { lost } = this.#figures
+    const { lost } = this.figures
     const seen = new Set<string>()
     for (const { id, title, author, year } of rows) {
       const state = stateOf({ author, year })
@@ -133,7 +120,7 @@ export class Journal {
       this.#gone.add(book.title)
     }
     // After a loss ids are given again; that is one fault, not two.
-    if (this.#figures.lost > lost) this.#idsGiven.clear()
+    if (this.figures.lost > lost) this.#idsGiven.clear()
   }
 
   /** A row that no book of the journal has. */
@@ -153,7 +140,7 @@ export class Journal {
   }
 
   #fault(kind: 'lost' | 'unexplained' | 'damaged', words: string): void {
-    this.#figures[kind]++
+    this.figures[kind]++
     if (this.faults.length < MAX_DESCRIBED) this.faults.push(`${kind}: ${words}`)
   }
 }

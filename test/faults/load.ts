@@ -54,14 +54,8 @@ export class Load {
 
   /** Waits for what the load brings about. @throws Error if its clients end before, or if it takes minutes. */
   async until(condition: () => boolean): Promise<void> {
-    let hasEnded = false
-    this.ended
-      .catch(() => {})
-      .then(() => {
-        hasEnded = true
-      })
     const figures = () => `enough: ${JSON.stringify({ ...this.#journal.figures, reads: this.reads })}`
-    await until(figures, () => condition() || hasEnded)
+    await Promise.race([until(figures, condition), this.ended])
     assert.ok(condition(), `not ${figures()}`)
   }
 

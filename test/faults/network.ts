@@ -8,140 +8,125 @@ import type { Databases } from '../support/database-server.ts'
  */
 const [STEP, LAST_BYTES] = [7, 500]
 
-/** A connection of a client through the network to the server. */
-class Link {
-  readonly #client: Socket
-  readonly #server: Socket
-  /** How many more bytes of the server come through. */
-  #budget: number
+/**
+ * A connection of a client through the network to the server.
+ * @param budget how many bytes of the server come through.
+ * @param isLost whether what the server has just said cuts the connection.
+ */
+function linkUp(client: Socket, server: Socket, budget: number, isLost: () => boolean) {
+  let left = budget
   /** What the client has sent that is kept back, if anything is. */
-  #held: Buffer[] | undefined
-
-  constructor(client: Socket, server: Socket, budget: number, onResponse: () => boolean) {
-    this.#client = client
-    this.#server = server
-    this.#budget = budget
-    client.on('data', (data: Buffer) => {
-      if (this.#held !== undefined) this.#held.push(data)
-      else if (this.#budget > 0) server.write(data)
-    })
-    server.on('data', (data: Buffer) => {
-      if (onResponse()) this.cut()
-      else if (this.#budget > 0) client.write(data.subarray(0, this.#budget))
-      this.#budget = Math.max(0, this.#budget - data.length)
-    })
-    const isPassed = () => this.#held === undefined && this.#budget > 0
-    // A service that closes a connection with a response in it resets it.
-    client.on('error', () => isPassed() && server.destroy())
-    client.on('end', () => isPassed() && server.end())
-    server.on('error', () => isPassed() && client.destroy())
-    server.on('end', () => isPassed() && client.end())
+  let held: Buffer[] | undefined
+  const cut = () => {
+    client.destroy()
+    server.destroy()
   }
-
-  silence(): void {
-    this.#budget = 0
-  }
-
-  hold(): void {
-    this.#held = []
-  }
-
-  /** Sends on what was held. @returns when the server has done it, and has ended the connection. */
-  async letGo(): Promise<void> {
-    if (this.#held === undefined || this.#server.destroyed) return
-    for (const data of this.#held.splice(0)) this.#server.write(data)
-    this.#server.end()
-    if (!this.#server.readableEnded)
-      await Promise.race([once(this.#server, 'end'), once(this.#server, 'close')])
-  }
-
-  cut(): void {
-    this.#client.destroy()
-    this.#server.destroy()
-  }
-
-  endServer(): void {
-    this.#server.destroy()
+  client.on('data', (data: Buffer) => {
+    if (held !== undefined) held.push(data)
+    else if (left > 0) server.write(data)
+  })
+  server.on('data', (data: Buffer) => {
+    if (isLost()) cut()
+    else if (left > 0) client.write(data.subarray(0, left))
+    left = Math.max(0, left - data.length)
+  })
+  const isPassed = () => held === undefined && left > 0
+  // A service that closes a connection with a response in it resets it.
+  client.on('error', () => isPassed() && server.destroy())
+  client.on('end', () => isPassed() && server.end())
+  server.on('error', () => isPassed() && client.destroy())
+  server.on('end', () => isPassed() && client.end())
+  return {
+    cut,
+    silence() {
+      left = 0
+    },
+    hold() {
+      held = []
+    },
+    async letGo(): Promise<void> {
+      if (held === undefined || server.destroyed) return
+      for (const data of held.splice(0)) server.write(data)
+      server.end()
+      if (!server.readableEnded) await Promise.race([once(server, 'end'), once(server, 'close')])
+    },
+    endServer: () => server.destroy(),
   }
 }
 
+export type Network = Awaited<ReturnType<typeof openNetwork>>
+
 /** A way through the network to a database server, on which connections can fall silent, as no server makes them. */
-export class Network implements AsyncDisposable {
+export async function openNetwork({ host, port }: Databases) {
   // Nobody is told either that a connection ends.
-  readonly #proxy = createServer({ allowHalfOpen: true })
-  readonly #links = new Set<Link>()
-  #waiting: Socket[] = []
-  #together = 1
-  #losing = false
-  #silent = false
-  #stuck = 0
+  const proxy = createServer({ allowHalfOpen: true })
+  const links = new Set<ReturnType<typeof linkUp>>()
+  let waiting: Socket[] = []
+  let together = 1
+  let isLosing = false
+  let isSilent = false
+  let stuck = 0
 
-  static async open({ host, port }: Databases): Promise<Network> {
-    const network = new Network(() => connect({ host, port, allowHalfOpen: true }))
-    await once(network.#proxy.listen(0, '127.0.0.1'), 'listening')
-    return network
-  }
+  proxy.on('connection', (client) => {
+    // Who does not wait any more is not counted.
+    waiting = waiting.filter(({ destroyed }) => !destroyed).concat(client.on('error', () => {}))
+    if (waiting.length < together) return
+    together = 1
+    for (const each of waiting.splice(0)) {
+      const budget = isSilent ? (STEP * stuck++) % LAST_BYTES : Number.POSITIVE_INFINITY
+      const server = connect({ host, port, allowHalfOpen: true })
+      links.add(
+        linkUp(each, server, budget, () => {
+          const isLost = isLosing
+          isLosing = false
+          return isLost
+        }),
+      )
+    }
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const { port: ownPort } = proxy.address() as AddressInfo
 
-  constructor(reach: () => Socket) {
-    this.#proxy.on('connection', (client) => {
-      // Who does not wait any more is not counted.
-      this.#waiting = this.#waiting.filter(({ destroyed }) => !destroyed).concat(client.on('error', () => {}))
-      if (this.#waiting.length < this.#together) return
-      this.#together = 1
-      for (const each of this.#waiting.splice(0)) {
-        const budget = this.#silent ? (STEP * this.#stuck++) % LAST_BYTES : Number.POSITIVE_INFINITY
-        this.#links.add(new Link(each, reach(), budget, () => this.#isLost()))
-      }
-    })
-  }
+  return {
+    /** The same URL, but through here. */
+    url: (url: string) => Object.assign(new URL(url), { host: `127.0.0.1:${ownPort}` }).href,
 
-  /** The same URL, but through here. */
-  url(url: string): string {
-    const { port } = this.#proxy.address() as AddressInfo
-    return Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
-  }
+    /** Holds new connections up until there are so many, and then lets all of them through at the same moment. */
+    gather(connections: number): void {
+      together = connections
+    },
 
-  /** Holds new connections up until there are so many, and then lets all of them through at the same moment. */
-  gather(connections: number): void {
-    this.#together = connections
-  }
+    /** Cuts the connection on which the server next says something, before anybody hears it. */
+    loseResponse(): void {
+      isLosing = true
+    },
 
-  /** Cuts the connection on which the server next says something, before anybody hears it. */
-  loseResponse(): void {
-    this.#losing = true
-  }
+    /** From now on keeps what clients send on the connections that there are, even after they have given up. */
+    hold(): void {
+      for (const link of links) link.hold()
+    },
 
-  /** From now on keeps what clients send on the connections that there are, even after they have given up. */
-  hold(): void {
-    for (const link of this.#links) link.hold()
-  }
+    /** Sends on what was held. @returns when the server has done it, and has ended the connections. */
+    async letGo(): Promise<void> {
+      await Promise.all(Array.from(links, (link) => link.letGo()))
+    },
 
-  /** Sends on what was held. @returns when the server has done it. */
-  async letGo(): Promise<void> {
-    await Promise.all([...this.#links].map((link) => link.letGo()))
-  }
+    /** From now on nothing comes through, and nobody is told. What connects gets stuck at any point of that. */
+    fallSilent(): void {
+      isSilent = true
+      for (const link of links) link.silence()
+    },
 
-  /** From now on nothing comes through, and nobody is told. What connects gets stuck at any point of that. */
-  fallSilent(): void {
-    this.#silent = true
-    for (const link of this.#links) link.silence()
-  }
+    /** New connections work again. The others stay silent; the server is told that they are gone. */
+    restore(): void {
+      isSilent = false
+      for (const link of links) link.endServer()
+      links.clear()
+    },
 
-  /** New connections work again. The others stay silent; the server is told that they are gone. */
-  restore(): void {
-    this.#silent = false
-    for (const link of this.#links) link.endServer()
-    this.#links.clear()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const link of this.#links) link.cut()
-    this.#proxy.close()
-  }
-
-  #isLost(): boolean {
-    const isLost = this.#losing
-    this.#losing = false
-    return isLost
+    async [Symbol.asyncDispose](): Promise<void> {
+      for (const link of links) link.cut()
+      proxy.close()
+    },
   }
 }

@@ -3,24 +3,13 @@ import type { Book } from '../../src/catalogue/book.ts'
 import type { RawResponse } from '../support/raw-socket.ts'
 import { assertUnavailable, type Caller } from './caller.ts'
 
-/** What became of a race. */
-interface Race {
-  /** The books as the acknowledged edits left them. */
-  readonly edited: readonly Book[]
-  /** How many edits met a newer version, and how many were refused, which may be stored all the same. */
-  readonly conflicts: number
-  readonly refused: number
-}
-
 /**
  * Lets editors race: each reads one of the books, raises its year by one with If-Match, and repeats that until so many
  * of its edits were acknowledged.
+ * @returns the books as these edits left them; how many edits met a newer version; and how many were refused, which may
+ *   be stored all the same.
  */
-export async function raiseYears(
-  editors: readonly Caller[],
-  ids: readonly number[],
-  times: number,
-): Promise<Race> {
+export async function raiseYears(editors: readonly Caller[], ids: readonly number[], times: number) {
   const race = { edited: [] as Book[], conflicts: 0, refused: 0 }
   const edit = async (editor: Caller, number: number) => {
     for (let done = 0; done < times; ) {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import type { Book } from '../../src/catalogue/book.ts'
 import type { DatabaseServer } from '../support/database-server.ts'
 import { Caller } from './caller.ts'
 import { killConnections, onEachServer, readRows, serve, until, untilUnused } from './engine-servers.ts'
 import { Journal } from './journal.ts'
 import { Load } from './load.ts'
-import { Network } from './network.ts'
+import { type Network, openNetwork } from './network.ts'
+import { readAgainAndAgain } from './readers.ts'
 
 const CLIENTS = 16
 
@@ -19,8 +20,8 @@ const ENOUGH = 100
 /** What makes the database unusable for a while. */
 interface Outage {
   begin(server: DatabaseServer, network: Network): Promise<void> | void
-  /** Ends it. @returns when the database can be used again. */
-  end(server: DatabaseServer, network: Network): Promise<void> | void
+  /** Ends it. @param url of the database. @returns when that can be used again. */
+  end(server: DatabaseServer, network: Network, url: string): unknown
   /** Whether some requests succeed meanwhile, or even all: as those do that wait for the end of a short one. */
   readonly isPartial?: boolean
 }
@@ -40,28 +41,23 @@ const OUTAGES: Record<string, Outage> = {
     begin: (_, network) => network.fallSilent(),
     end: (_, network) => network.restore(),
   },
+  'that its connections are killed one by one': {
+    begin: () => {},
+    end: (server, _, url) => {
+      let killed = 0
+      return until('enough connections are killed', async () => {
+        killed += await killConnections(server, url)
+        return killed > 30
+      })
+    },
+    isPartial: true,
+  },
 }
 
 onEachServer('a database server under load', (server) => {
   for (const [name, outage] of Object.entries(OUTAGES))
     it(`survives ${name}`, (t) => surviveOutage(t, server(), outage))
-
-  it('survives that its connections are killed one by one', (t) => {
-    let killed = 0
-    return surviveOutage(t, server(), {
-      begin: () => {},
-      end: () =>
-        until('enough connections are killed', async () => {
-          for (const url of urls) killed += await killConnections(server(), url)
-          return killed > 30
-        }),
-      isPartial: true,
-    })
-  })
 })
-
-/** Those of databases that are in use. */
-const urls = new Set<string>()
 
 /**
  * Checks what has to hold for every outage: each request is answered, refused at worst; all works again
@@ -69,12 +65,12 @@ const urls = new Set<string>()
  */
 async function surviveOutage(t: TestContext, server: DatabaseServer, outage: Outage): Promise<void> {
   const url = await server.createDatabase()
-  urls.add(url)
-  await using network = await Network.open(server)
+  await using network = await openNetwork(server)
   const service = await serve(t, network.url(url), { STORE_TIMEOUT })
   const journal = new Journal()
   const load = new Load(service.url, journal, { clients: CLIENTS, leaveRefused: true })
-  await using lists = listAgainAndAgain(new Caller(service))
+  // A list that has begun is cut when it cannot go on.
+  await using lists = readAgainAndAgain(new Caller(service), 'GET /books', assertSorted, 50)
   await load.until(() => load.inARow > ENOUGH)
 
   await outage.begin(server, network)
@@ -82,7 +78,7 @@ async function surviveOutage(t: TestContext, server: DatabaseServer, outage: Out
     await load.until(
       () => journal.figures.refused >= CLIENTS / 2 && lists.figures.refused + lists.figures.cut > 0,
     )
-  await outage.end(server, network)
+  await outage.end(server, network, url)
   load.inARow = 0
   await load.until(() => load.inARow > ENOUGH)
   const { whole } = lists.figures
@@ -96,33 +92,12 @@ async function surviveOutage(t: TestContext, server: DatabaseServer, outage: Out
   await untilUnused(server, url)
   journal.compare({ rows: await readRows(server, url), integrity: 'ok' })
   assert.deepEqual(journal.faults, [])
-  urls.delete(url)
 }
 
-/** Lists all books again and again. A list that has begun is cut when it cannot go on. */
-function listAgainAndAgain(caller: Caller) {
-  const figures = { whole: 0, refused: 0, cut: 0 }
-  let stopping = false
-  async function list(): Promise<keyof typeof figures> {
-    const response = await caller.callUnlessCut('GET /books')
-    if (response === undefined) return 'cut'
-    if (response.status === 503) return 'refused'
-    const ids = (JSON.parse(response.body) as { data: { id: number }[] }).data.map(({ id }) => id)
-    assert.deepEqual(
-      ids,
-      [...new Set(ids)].toSorted((a, b) => a - b),
-    )
-    return 'whole'
-  }
-  const ended = (async () => {
-    while (!stopping) {
-      figures[await list()]++
-      await setTimeout(50)
-    }
-  })()
-  const stop = () => {
-    stopping = true
-    return ended
-  }
-  return { figures, stop, [Symbol.asyncDispose]: stop }
+function assertSorted(books: readonly Book[]): void {
+  const ids = books.map(({ id }) => id)
+  assert.deepEqual(
+    ids,
+    [...new Set(ids)].toSorted((a, b) => a - b),
+  )
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { Caller, SOON } from './caller.ts'
 import { asAdministrator, onEachServer, openSession, readRows, serve } from './engine-servers.ts'
-import { Network } from './network.ts'
+import { openNetwork } from './network.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 0 }
 
@@ -56,7 +56,7 @@ onEachServer('writes to a database server', (server, engine) => {
   })
 
   it('whose response is lost are 503, and not done again', async (t) => {
-    await using network = await Network.open(server())
+    await using network = await openNetwork(server())
     const url = await server().createDatabase()
     const caller = new Caller(await serve(t, network.url(url), { DB_CONNECTIONS: '1' }))
     const loses = async (line: string, body?: object) => {
@@ -85,7 +85,7 @@ onEachServer(
   (server, engine) => {
     async function hold(t: TestContext) {
       const url = await server().createDatabase()
-      const network = await Network.open(server())
+      const network = await openNetwork(server())
       t.after(() => network[Symbol.asyncDispose]())
       const caller = new Caller(await serve(t, network.url(url), { STORE_TIMEOUT: SOON }))
       const path = `/book/${await caller.create()}`

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { parseDbUrl } from '../../src/store/db-url.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openPatiently } from '../store/new-database.ts'
 import { head, RawConnection } from '../support/raw-socket.ts'
-import { ACCOUNT, type Service, startService, temporaryDirectory } from '../support/service.ts'
+import { ACCOUNT, startService, temporaryDirectory } from '../support/service.ts'
 import { connectUntilRefused } from '../support/slow-request.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import { readStored } from './stored.ts'
@@ -23,7 +22,7 @@ after(directory.remove)
 
 // Book 1, and a list that is longer than what the system takes for a client that halts.
 before(async () => {
-  const store = await openStore(parseDbUrl(`sqlite:${join(directory.path, 'books.db')}`), { timeout: 60_000 })
+  const store = await openPatiently(`sqlite:${join(directory.path, 'books.db')}`)
   const author = 'A'.repeat(50_000)
   await Promise.all(Array.from({ length: 200 }, (_, year) => store.create({ title: 'T', author, year })))
   await store.close()
@@ -43,11 +42,10 @@ it('SIGTERM leaves no connection without a response that was made before it, alt
 for (let cycle = 1; cycle <= CYCLES; cycle++)
   it(`SIGTERM under load cuts no response, and leaves no request without one that was sent before it: ${cycle}`, async () => {
     const service = await startService(directory.path)
-    const load = new Requests(service, cycle)
-    const clients = [
-      ...Array.from({ length: KEEPING }, (_, i) => load.client(`keeping ${i}`, true)),
-      ...Array.from({ length: CONNECTING }, (_, i) => load.client(`connecting ${i}`, false)),
-    ]
+    const load = new Requests()
+    const clients = Array.from({ length: KEEPING + CONNECTING }, (_, i) =>
+      load.client(service.url, `cycle ${cycle} client ${i}`, i < KEEPING),
+    )
     // One that is in the middle of its body, and one that does not read its response yet.
     const body = bodyOf('POST /book', 'halting')
     const writer = await RawConnection.open(service.url)
@@ -78,24 +76,14 @@ class Requests {
   readonly unanswered: string[] = []
   answered = 0
   isStopping = false
-  readonly #service: Service
-  readonly #cycle: number
 
-  constructor(service: Service, cycle: number) {
-    this.#service = service
-    this.#cycle = cycle
-  }
-
-  async client(name: string, isKeeping: boolean): Promise<void> {
+  async client(url: string, name: string, isKeeping: boolean): Promise<void> {
     for (let i = 0; ; ) {
-      const opened = await RawConnection.open(this.#service.url).catch(() => undefined)
+      const opened = await RawConnection.open(url).catch(() => undefined)
       if (opened === undefined) return
       using connection = opened
       do i++
-      while (
-        (await this.#ask(connection, `cycle ${this.#cycle} ${name} request ${i}`, isKeeping)) &&
-        isKeeping
-      )
+      while ((await this.#ask(connection, `${name} request ${i}`, isKeeping)) && isKeeping)
     }
   }
 

@@ -1,7 +1,7 @@
 // The executable that package/build-executable.ts makes, alone in a directory, and without any variable, so also
 // without a Node.js. Not a part of `npm test`, because it takes two minutes.
 import assert from 'node:assert/strict'
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { straceMissing } from '../faults/strace.ts'
@@ -27,12 +27,7 @@ describe('the executable', () => {
     copyFileSync(join(ROOT, 'build/book-catalogue'), executable)
   })
 
-  /** A directory until the end of the test. */
-  function makePlace(t: { after(hook: () => void): void }): string {
-    const place = temporaryDirectory()
-    t.after(place.remove)
-    return place.path
-  }
+  const makePlace = () => mkdtempSync(join(directory.path, 'place-'))
   const command = (cwd: string, ...args: string[]) => run(executable, args, { cwd, env: {} })
   const start = (cwd: string, env: Record<string, string> = {}) => startProgram(executable, [], { cwd, env })
   const createBook = async (url: string) => {
@@ -48,8 +43,8 @@ describe('the executable', () => {
   })
 
   for (const threads of ['1', '2']) {
-    it(`keeps the contract, and has the pages with all their files, with ${threads} threads`, async (t) => {
-      const place = makePlace(t)
+    it(`keeps the contract, and has the pages with all their files, with ${threads} threads`, async () => {
+      const place = makePlace()
       await using service = await start(place, { THREADS: threads })
       await assertPages(service.url)
       await runSpec(service.url, {}, [])
@@ -61,8 +56,8 @@ describe('the executable', () => {
     })
   }
 
-  it('has every acknowledged book after it was killed', async (t) => {
-    const place = makePlace(t)
+  it('has every acknowledged book after it was killed', async () => {
+    const place = makePlace()
     await using service = await start(place)
     for (let i = 0; i < 10; i++) await createBook(service.url)
     service.process.kill('SIGKILL')
@@ -70,8 +65,8 @@ describe('the executable', () => {
     assert.equal(command(place, 'export', '-', '--format', 'ndjson').match(/Kindred/g)?.length, 10)
   })
 
-  it('has all commands', (t) => {
-    const place = makePlace(t)
+  it('has all commands', () => {
+    const place = makePlace()
     assert.equal(command(place, '--version'), `${version}\n`)
     assert.match(command(place, '--help'), /^Usage: /)
     assert.ok(command(place, 'init').endsWith(`start the service in this directory: ${executable}\n`))
@@ -88,8 +83,8 @@ describe('the executable', () => {
     assert.match(command(place, 'token'), /^[\w-]+\.[\w-]+\.[\w-]+$/m)
   })
 
-  it('unpacks nothing', { skip: straceMissing }, (t) => {
-    const place = makePlace(t)
+  it('unpacks nothing', { skip: straceMissing }, () => {
+    const place = makePlace()
     writeFileSync(join(place, 'books.csv'), CSV)
     const calls = ['-f', '-e', 'trace=openat,creat,mkdir,mkdirat,memfd_create']
     const output = run('strace', [...calls, executable, 'import', 'books.csv'], { cwd: place })
@@ -108,7 +103,7 @@ describe('the executable', () => {
   it('serves its page to a browser', { skip: browserMissing }, async (t) => {
     const browser = await launchBrowser()
     t.after(() => browser.close())
-    const place = makePlace(t)
+    const place = makePlace()
     await using service = await start(place)
     const page = await openCatalogue(browser, service.url)
     await createBook(service.url)

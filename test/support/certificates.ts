@@ -2,19 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { ServerDirectory } from './server-directory.ts'
 
-export interface Certificates {
-  readonly caFile: string
-  /** The text of `caFile`. */
-  readonly ca: string
-  readonly certFile: string
-  readonly keyFile: string
-}
+export type Certificates = ReturnType<typeof makeCertificates>
 
 /**
  * Makes an authority, and a certificate of it for `localhost` and 127.0.0.1, in the directory.
+ * @returns the paths of the files, and the text of `caFile`.
  * @throws Error if the command `openssl` is missing or fails.
  */
-export function makeCertificates(directory: ServerDirectory): Certificates {
+export function makeCertificates(directory: ServerDirectory) {
   const key = (file: string, subject: string) => [
     ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
     ...['-keyout', file, '-subj', subject],

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 /** Connections of clients that do harm, and what the service has said on each. */
 export class Crowd implements Disposable {
-  readonly #members: Member[] = []
+  readonly #members: { readonly socket: Socket; text: string }[] = []
 
   /**
    * @param send what each does when it is connected.
@@ -43,9 +43,4 @@ export class Crowd implements Disposable {
   [Symbol.dispose](): void {
     for (const { socket } of this.#members) socket.destroy()
   }
-}
-
-interface Member {
-  readonly socket: Socket
-  text: string
 }

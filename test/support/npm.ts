@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn, spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { signalAll } from './process-tree.ts'
 import { findCommand } from './program.ts'
-import { SETTINGS, untilListening } from './service.ts'
+import { follow, SETTINGS, untilListening } from './service.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
@@ -67,38 +66,30 @@ export function ownNpm(directory = ROOT) {
   return npmOf(realpathSync(found), process.execPath, directory)
 }
 
-/** A program that was started. Those of its processes that are left are killed with the scope. */
-export interface Started extends AsyncDisposable {
-  readonly url: string
-  readonly process: ChildProcess
-  /** All that was written so far. */
-  output(): string
-  /** When all processes have ended. */
-  readonly ended: Promise<unknown>
-}
-
-/** Starts a program that is or starts the service, with the account of the tests, and waits until it listens. */
+/**
+ * Starts a program that is or starts the service, with the account of the tests, and waits until it listens. It has ended
+ * when all of its processes have; those that are left are killed with the scope.
+ */
 export async function startProgram(
   file: string,
   args: readonly string[],
   { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
-): Promise<Started> {
+) {
   // As the leader of a group, so that all processes can be killed whatever has become of it.
-  const program = spawn(file, args, { cwd, env: { ...SETTINGS, ...env }, detached: true, stdio: 'pipe' })
-  let output = ''
-  for (const stream of [program.stdout, program.stderr])
-    stream.setEncoding('utf8').on('data', (text) => {
-      output += text
-    })
-  // Not before the last process has closed its output.
-  const ended = once(program, 'close')
+  const program = spawn(file, args, {
+    cwd,
+    env: { ...SETTINGS, ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const { output, closed: ended } = follow(program)
   const kill = async () => {
     if (program.pid !== undefined) signalAll([-program.pid], 'SIGKILL')
     await ended
   }
   try {
-    const url = await untilListening(program, () => output)
-    return { url, process: program, output: () => output, ended, [Symbol.asyncDispose]: kill }
+    const url = await untilListening(program, output)
+    return { url, process: program, output, ended, [Symbol.asyncDispose]: kill }
   } catch (error) {
     await kill()
     throw error

@@ -1,5 +1,5 @@
 import { makeCertificates } from './certificates.ts'
-import type { Databases, Row } from './database-server.ts'
+import type { Databases } from './database-server.ts'
 import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
 import { findCommand } from './program.ts'
@@ -15,22 +15,14 @@ export const pgbouncerMissing =
 /** Connections to the server for each database: fewer than clients have. */
 export const POOL_SIZE = 3
 
-/** A PgBouncer in front of a PostgreSQL: databases that are made on that are used through it. */
-export interface Pooler extends Databases {
-  /** The administrator's URL of PgBouncer itself. */
-  readonly adminUrl: string
-  /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its response. */
-  command(sql: string): Promise<Row[]>
-  /** Ends it when no transaction runs, and starts it again. */
-  restart(): Promise<void>
-  remove(): Promise<void>
-}
+export type Pooler = Awaited<ReturnType<typeof startPgbouncer>>
 
 /**
- * Starts a PgBouncer that gives every transaction another connection.
+ * Starts a PgBouncer in front of a PostgreSQL, which gives every transaction another connection: databases that are made
+ * on it are used through it.
  * @throws Error if there is none, or with what it said if it does not start.
  */
-export async function startPgbouncer(server: Databases): Promise<Pooler> {
+export async function startPgbouncer(server: Databases) {
   if (FILE === undefined) throw new Error('there is no pgbouncer: install it')
   const directory = new ServerDirectory()
   const { certFile, keyFile } = makeCertificates(directory)
@@ -61,18 +53,15 @@ export async function startPgbouncer(server: Databases): Promise<Pooler> {
     ready: /process up/,
     directory,
   })
-  const through = (text: string) => {
-    const url = new URL(text)
-    url.hostname = '127.0.0.1'
-    url.port = String(port)
-    return url
-  }
-  const admin = through(server.url)
-  admin.pathname = 'pgbouncer'
+  const through = (url: string) => Object.assign(new URL(url), { host: `127.0.0.1:${port}` })
+  const admin = Object.assign(through(server.url), { pathname: 'pgbouncer' })
   return {
     ...server,
+    /** The administrator's URL of PgBouncer itself. */
     adminUrl: admin.href,
-    command: (sql) => databasesAt(admin.href).query(sql),
+    /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its response. */
+    command: (sql: string) => databasesAt(admin.href).query(sql),
+    /** Ends it when no transaction runs, and starts it again. */
     restart: async () => {
       await pooler.end('SIGINT')
       await pooler.start()

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
 import { findCommand } from './program.ts'
 import { until } from './until.ts'
 
@@ -84,17 +85,22 @@ export function spawnService(
     env: { ...INHERITED, ...(THREADS && { THREADS }), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let text = ''
-  const collect = (chunk: string) => {
-    text += chunk
-  }
-  child.stdout.setEncoding('utf8').on('data', collect)
-  child.stderr.setEncoding('utf8').on('data', collect)
-  const ended = once(child, 'close').then(([code, signal]) => {
-    assertNoSecrets(text)
+  const { output, closed } = follow(child)
+  const ended = closed.then(([code, signal]) => {
+    assertNoSecrets(output())
     return { code, signal } as Awaited<ReturnType<Service['stop']>>
   })
-  return { child, output: () => text, ended }
+  return { child, output, ended }
+}
+
+/** @returns what tells all that a process has written so far; and its end, when the last process has closed its output. */
+export function follow(child: ChildProcessByStdio<null, Readable, Readable>) {
+  let text = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (more: string) => {
+      text += more
+    })
+  return { output: () => text, closed: once(child, 'close') }
 }
 
 /**

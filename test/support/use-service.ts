@@ -5,9 +5,6 @@ import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import { logIn } from './client.ts'
 import { type Service, startService, temporaryDirectory } from './service.ts'
 
-/** How long a service may take to end, in milliseconds: many times what it takes. */
-const END_TIME = 60_000
-
 /**
  * To be called in a file or a `describe`: a service on a new database in a directory of its own, logged in, from
  * before the tests there until after them.
@@ -52,15 +49,8 @@ export class ServiceInUse {
   async end(): Promise<void> {
     // A test that failed may have left it standing still.
     this.thaw()
-    let isLate = false
-    const late = setTimeout(() => {
-      isLate = true
-      this.#service?.process.kill('SIGKILL')
-    }, END_TIME)
     await this.#service?.stop()
-    clearTimeout(late)
     this.#directory.remove()
-    assert.ok(!isLate, `the service did not end within ${END_TIME} ms`)
   }
 
   get directory(): string {
@@ -68,15 +58,12 @@ export class ServiceInUse {
   }
 
   get url(): string {
-    if (this.#service === undefined) throw new Error('the service has not been started yet')
-    return this.#service.url
+    return this.#started.url
   }
 
   /** Of its process. */
   get pid(): number {
-    const pid = this.#service?.process.pid
-    if (pid === undefined) throw new Error('the service has not been started yet')
-    return pid
+    return this.#started.process.pid ?? assert.fail('it has no process')
   }
 
   /** The memory that its process has, or at most has had, in bytes. */
@@ -97,6 +84,10 @@ export class ServiceInUse {
   /** What the service has written so far. */
   output(): string {
     return this.#service?.output() ?? ''
+  }
+
+  get #started(): Service {
+    return this.#service ?? assert.fail('the service has not been started yet')
   }
 
   get token(): string {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import type { Databases } from './database-server.ts'
-import { databasesAt } from './databases.ts'
-import { freePort } from './free-port.ts'
+import type { DatabaseServer } from '../support/database-server.ts'
+import { databasesAt } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
 import {
   administratorUrl,
   argumentsOf,
@@ -10,9 +10,9 @@ import {
   findMariadb,
   initialize,
   writeAdministrator,
-} from './mariadb-server.ts'
-import { memoryDirectory, ServerDirectory } from './server-directory.ts'
-import { ServerProcess } from './server-process.ts'
+} from '../support/mariadb-server.ts'
+import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
 
 /** Where distributions put the library. */
 const LIBRARY = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera']
@@ -61,18 +61,13 @@ fi
 /** MariaDB looks for the command wsrep_sst_METHOD. */
 const METHOD = 'from_copy'
 
-export interface GaleraNode extends Databases {
+/** A node that is started again is sent the transactions that it lacks. */
+export interface GaleraNode extends Omit<DatabaseServer, 'directory' | 'socket' | 'caFile' | 'stop'> {
   /** @returns the URL on this node of a database that was made on any. */
   at(url: string): string
   /** @returns when the node has every write that was answered before on any node. */
   catchUp(): Promise<void>
-  /** As those of a DatabaseServer. A node that is started is sent the transactions that it lacks. */
   stop(how: 'clean' | 'kill'): Promise<void>
-  start(): Promise<void>
-  freeze(): void
-  thaw(): void
-  /** Ends it, and removes its data. */
-  remove(): Promise<void>
 }
 
 export interface GaleraOptions {
@@ -82,13 +77,7 @@ export interface GaleraOptions {
   readonly provider?: Readonly<Record<string, string>>
 }
 
-interface Node {
-  readonly file: string
-  readonly args: readonly string[]
-  readonly directory: ServerDirectory
-  readonly port: number
-  readonly server: ServerProcess
-}
+type Node = ReturnType<typeof makeNode>
 
 /**
  * Starts three servers of MariaDB on 127.0.0.1 that Galera keeps alike: a write on one is on all. Their data is in memory
@@ -115,7 +104,7 @@ function makeNode(
   cluster: readonly string[],
   [port = 0, transferPort = 0]: number[],
   options: GaleraOptions,
-): Node {
+) {
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
-import { running, signalAll } from './process-tree.ts'
-import { findCommand } from './program.ts'
-import { memoryDirectory, ServerDirectory } from './server-directory.ts'
-import { ServerProcess } from './server-process.ts'
-import { until } from './until.ts'
+import { running, signalAll } from '../support/process-tree.ts'
+import { findCommand } from '../support/program.ts'
+import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
 
 export const PATRONI = findCommand(['patroni'])
 /** Where Debian puts PostgreSQL. The one from npm lacks the commands that copy a server. */

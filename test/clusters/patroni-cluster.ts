@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { Databases } from './database-server.ts'
-import { databasesAt } from './databases.ts'
-import { freePort } from './free-port.ts'
-import { haproxyMissing, startHaproxy } from './haproxy.ts'
+import { databasesAt } from '../support/databases.ts'
+import { freePort } from '../support/free-port.ts'
+import { haproxyMissing, startHaproxy } from '../support/haproxy.ts'
+import { findCommand } from '../support/program.ts'
+import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
+import { ServerProcess } from '../support/server-process.ts'
+import { until } from '../support/until.ts'
 import { BINARIES, makeMember, PATRONI, type PatroniMember } from './patroni-member.ts'
-import { findCommand } from './program.ts'
-import { memoryDirectory, ServerDirectory } from './server-directory.ts'
-import { ServerProcess } from './server-process.ts'
-import { until } from './until.ts'
 
 const ETCD = findCommand(['etcd'])
 
@@ -20,25 +19,14 @@ function findMissing(): string | false {
   return BINARIES === undefined ? 'no PostgreSQL of Debian: install postgresql' : haproxyMissing
 }
 
-/** Three servers of PostgreSQL, of which Patroni makes one the primary and another its synchronous standby. */
-export interface PatroniCluster {
-  readonly members: readonly PatroniMember[]
-  /** The primary through HAProxy. */
-  readonly databases: Databases
-  /** Waits until there is a primary with two standbys. */
-  whole(): Promise<{ primary: PatroniMember; synchronous: PatroniMember }>
-  /** Waits until a member is the primary, and another one than this. @returns it. */
-  primary(otherThan?: PatroniMember): Promise<PatroniMember>
-  /** Makes the synchronous standby the primary, as an administrator does. @returns the new primary. */
-  switchOver(): Promise<PatroniMember>
-  remove(): Promise<void>
-}
+export type PatroniCluster = Awaited<ReturnType<typeof startPatroni>>
 
 /**
- * Starts a cluster on 127.0.0.1. Its data is in memory where there is room.
+ * Starts three servers of PostgreSQL on 127.0.0.1, of which Patroni makes one the primary and another its synchronous
+ * standby. Their data is in memory where there is room.
  * @throws Error if something is not installed, or with the log of what does not start.
  */
-export async function startPatroni(): Promise<PatroniCluster> {
+export async function startPatroni() {
   await using started = new AsyncDisposableStack()
   const { address: etcd, server } = await startEtcd()
   started.defer(() => server.remove())
@@ -59,6 +47,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
   const haproxy = await startHaproxy('OPTIONS /primary', upstreams)
   started.defer(() => haproxy.remove())
 
+  /** Waits until there is a primary with two standbys. */
   const whole = () =>
     until('a primary with two standbys', async () => {
       for (const primary of members) {
@@ -71,6 +60,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
       }
       return undefined
     })
+  /** Waits until a member is the primary, and another one than this. @returns it. */
   const primary = (otherThan?: PatroniMember) =>
     until('a primary', async () => {
       for (const member of members) if (member !== otherThan && (await member.is('/primary'))) return member
@@ -80,9 +70,11 @@ export async function startPatroni(): Promise<PatroniCluster> {
   const running = started.move()
   return {
     members,
+    /** The primary through HAProxy. */
     databases: databasesAt(`postgres://postgres:${passwords.superuser}@127.0.0.1:${haproxy.port}/postgres`),
     whole,
     primary,
+    /** Makes the synchronous standby the primary, as an administrator does. @returns the new primary. */
     switchOver: async () => {
       const { primary: old } = await whole()
       await old.post('/switchover', { leader: old.name })
