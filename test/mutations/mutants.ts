@@ -48,6 +48,8 @@ export interface Mutant {
   /** What `--only` takes. */
   readonly id: string
   readonly file: string
+  /** Its name in OPERATORS, with a number if it can be put into several places of the line. */
+  readonly operator: string
   readonly line: string
   /** Where it begins, in characters of the file. */
   readonly offset: number
@@ -102,6 +104,7 @@ export function mutantsOf(file: string): Mutant[] {
       return {
         id: count === 1 ? place : `${place}-${count}`,
         file,
+        operator: count === 1 ? operator : `${operator}-${count}`,
         line: source.split('\n')[number - 1]?.trim() ?? '',
         offset: begin,
         mutated: source.slice(0, begin) + by + source.slice(end),
