@@ -76,6 +76,9 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.hides(says)
       assert.equal(await page.field('Title').inputValue(), `New, ${name}`)
       await page.choose('Save', `Added “New, ${name}”.`)
+      await page.reload()
+      await page.locator('.row .title').first().waitFor()
+      assert.equal(await page.dialog().count(), 0)
 
       isUp = true
       await page.search('new')

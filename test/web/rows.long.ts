@@ -43,6 +43,15 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
       else await page.waitForURL(/author=/)
     })
 
+  it('are higher if one has chosen so, also after a reload', async () => {
+    for (const isRoomy of [true, false]) {
+      await page.chooseInMenu('Comfortable rows')
+      await page.reload()
+      await page.link('Volume 0').waitFor()
+      assert.equal(await page.evaluate(`document.documentElement.matches('.roomy')`), isRoomy)
+    }
+  })
+
   it('are deleted at once when another follows, or the notice is dismissed', async () => {
     await page.takeClock()
     const remove = async (title: string) => {
