@@ -63,7 +63,7 @@ describe('a token', () => {
     const auth = newAuth()
     const tokens = Array.from({ length: 1001 }, (_, i) => expiringAt(EXP + i))
     for (const token of tokens) assert.equal(await auth.verify(token), true)
-    const long = hmacToken({ exp: EXP, filler: 'x'.repeat(2000) })
+    const long = hmacToken({ exp: EXP, filler: 'x'.repeat(400) })
     assert.equal(await auth.verify(long), true)
     const [first, second] = tokens as [string, string]
     assert.equal(auth.verify(second), true)
