@@ -64,7 +64,7 @@ export class CsvParser {
   #stray: number | undefined
   #isMalformed = false
 
-  constructor(delimiter: string, begin: OnHeader, hasHeader = true) {
+  constructor(delimiter: string, begin: OnHeader, hasHeader: boolean) {
     this.#begin = begin
     this.#hasHeader = hasHeader
     this.#isTabular = delimiter === '\t'

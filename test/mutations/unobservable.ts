@@ -223,6 +223,30 @@ const UNOBSERVABLE: readonly Entry[] = [
     operators: 'return',
     reason: 'Undefined counts as 0.',
   },
+  {
+    file: 'src/files/csv-layouts.ts',
+    line: "return isNullable(name) && text === '' ? undefined : text",
+    operators: 'equal',
+    reason: 'No field of a book is nullable yet.',
+  },
+  {
+    file: 'src/files/csv-reader.ts',
+    line: 'if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue',
+    operators: 'less-or-equal',
+    reason: 'The delimiter was found long before so many characters.',
+  },
+  {
+    file: 'src/files/read-books.ts',
+    line: 'let headerLine = 0',
+    operators: 'number',
+    reason: 'It is set together with the source, before either is read.',
+  },
+  {
+    file: 'src/files/read-books.ts',
+    line: 'const TURN_TIME = 5',
+    operators: 'number',
+    reason: 'Turns of the event loop are a fifth shorter.',
+  },
 ]
 
 /** @returns those that have an entry. @throws Error for an entry whose line or operator is no longer there. */

@@ -139,7 +139,7 @@ it('a CSV file that the web page makes is read as it was, and guards formulas as
     assert.equal(file.type, 'text/csv')
     const bytes = Buffer.from(await file.arrayBuffer())
     assert.deepEqual(bytes.subarray(0, 3), Buffer.from('\ufeff'))
-    const read = new CsvParser(',', () => new Set([0, 1])).push(bytes.subarray(3).toString(), true)
+    const read = new CsvParser(',', () => new Set([0, 1]), true).push(bytes.subarray(3).toString(), true)
     assert.deepEqual(
       read.map(({ cells }) => cells),
       rows.map((cells) => cells.map(guarded)),
