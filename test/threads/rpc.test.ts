@@ -35,6 +35,7 @@ describe('the errors of calls between threads', () => {
     assert.ok(notOpened instanceof StoreNotOpened)
     assert.deepEqual([notOpened.message, (notOpened.cause as Error).message], ['x', 'the disk is full'])
     assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
+    assert.equal((await received(cause)).cause, undefined)
     for (const error of [new StoreNotEmpty(), new OperatorError('in use')])
       assert.equal((await received(error)).constructor, error.constructor)
   })
