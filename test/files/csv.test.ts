@@ -144,6 +144,10 @@ describe('quotation marks in columns that are not used', () => {
       report.faults.map(({ line, field }) => `${line} ${field}`),
       ['4 null', '5 year'],
     )
+    assert.deepEqual(
+      report.preview.slice(1, 3).map(([notes]) => notes),
+      ['"x" y', '"x'],
+    )
   })
 
   it('may stay open however much follows', async () => {
