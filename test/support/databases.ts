@@ -38,7 +38,7 @@ const MYSQL = {
     // In the name of a database, _ stands for any character.
     `GRANT ALL ON \`${name.replace('_', '\\_')}\`.* TO '${name}'@'%'`,
   ],
-  drop: (name: string) => [`DROP DATABASE ${name}`, `DROP USER '${name}'@'%'`],
+  drop: (name: string) => [`DROP DATABASE ${name}`],
   async connect(url: string, ssl?: { ca: string }) {
     const connection = await createConnection({ uri: url, connectTimeout: CONNECT_TIME, ...(ssl && { ssl }) })
     connection.on('error', () => {})
@@ -91,13 +91,13 @@ export function databasesAt(url: string, ca?: string): Databases {
     },
     async dropDatabase(dropped) {
       const name = nameIn(dropped)
-      // Transactions that are open would hold the drop up. A connection may have ended meanwhile.
-      if (engine === MYSQL)
-        for (const { id } of await run(
-          url,
-          `SELECT id FROM information_schema.processlist WHERE user = '${name}'`,
-        ))
-          await run(url, `KILL ${id}`).catch(() => {})
+      if (engine === MYSQL) {
+        // First, because a service may connect again after its connections are killed. They outlive their user.
+        await run(url, `DROP USER '${name}'@'%'`)
+        const open = await run(url, `SELECT id FROM information_schema.processlist WHERE user = '${name}'`)
+        // Transactions that are open would hold the drop up. A connection may have ended meanwhile.
+        for (const { id } of open) await run(url, `KILL ${id}`).catch(() => {})
+      }
       await run(url, ...engine.drop(name))
     },
     query(sql, database) {
