@@ -69,6 +69,7 @@ const waiting = new FairQueue<Query>(MAX_WAITING)
 let running: Query | undefined
 let isScheduled = false
 let rows = 0
+let isFollowing = false
 let isEnding = false
 
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
@@ -137,8 +138,7 @@ async function answer(query: Query): Promise<void> {
       return
     }
     const isBehind = state !== 'current'
-    // In the background. An error is ignored: it recurs for a query that waits for the index.
-    if (isBehind) writer.call('index').catch(() => {})
+    if (isBehind) follow()
     const { words } = question.kind === 'page' ? question.query.filter : question.filter
     const result = await resultOf(question, isBehind)
     query.resolve({ result, isIncomplete: isBehind && words !== undefined })
@@ -159,6 +159,18 @@ async function answerWhenIndexed(query: Query): Promise<void> {
   )
   query.index = (await isTrueWithin(indexing, INDEX_TIME)) ? 'none' : 'as it is'
   answerInTurn(query)
+}
+
+/** Has the index updated in the background. An error is ignored: it recurs for a query that waits for the index. */
+function follow(): void {
+  if (isFollowing) return
+  isFollowing = true
+  writer
+    .call('index')
+    .catch(() => {})
+    .finally(() => {
+      isFollowing = false
+    })
 }
 
 async function resultOf(question: Question, isBehind: boolean): Promise<QueryResult> {
