@@ -21,16 +21,10 @@ export interface Address {
   readonly isShared?: boolean
 }
 
-/** Errors for an address that this machine cannot use, such as an IPv6 address without IPv6. */
-const UNUSABLE = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
-
-/** The additional servers of a host name with several addresses. They pass their connections to the first server. */
-const others = new WeakMap<Server, Server[]>()
-
 /**
  * Listens with Node's `listen`, not Fastify's. Without a host, it listens on IPv6 and IPv4, or on IPv4 alone if there
- * is no IPv6. With a name, it listens on all addresses of the name. Node would use only the first: for `localhost` that
- * is often ::1, where proxies that connect to 127.0.0.1 do not find the service.
+ * is no IPv6. Of the addresses of a name it prefers IPv4: `localhost` is often ::1 first, where proxies that connect to
+ * 127.0.0.1 do not find the service, while clients that connect to `localhost` try both.
  * @returns the URL at which this machine reaches the server.
  * @throws OperatorError if the server cannot listen on the address.
  */
@@ -38,7 +32,7 @@ export async function listen(server: Server, address: Address): Promise<string> 
   const { host } = address
   let port: number
   try {
-    port = await listenOnAll(server, address)
+    port = await listenOn(server, host === undefined ? address : { ...address, host: await addressOf(host) })
   } catch (error) {
     throw cannotListen(error as NodeJS.ErrnoException, address)
   }
@@ -48,44 +42,16 @@ export async function listen(server: Server, address: Address): Promise<string> 
 
 /** Reverses `listen`. Resolves when all connections have ended. */
 export async function stopListening(server: Server): Promise<void> {
-  const all = [server, ...(others.get(server) ?? [])]
-  const ended = all.map((each) => once(each, 'close'))
+  const ended = once(server, 'close')
   // `close()` of an HTTP server would close idle connections. On Bun, an HTTP server is not a `Server` of node:net.
-  for (const each of all) (each instanceof Server ? Server.prototype : HttpServer.prototype).close.call(each)
-  await Promise.all(ended)
+  const { close } = (server instanceof Server ? Server : HttpServer).prototype
+  close.call(server)
+  await ended
 }
 
-/** @returns the port. */
-async function listenOnAll(server: Server, address: Address): Promise<number> {
-  const { host } = address
-  const found = host === undefined ? [] : await lookup(host, { all: true })
-  const hosts = host === undefined ? [host] : new Set(found.map((each) => each.address))
-  let { port } = address
-  let unusable: unknown
-  for (const each of hosts) {
-    const next = server.listening ? createServer({ allowHalfOpen: true, noDelay: true }) : server
-    try {
-      port = await listenOn(next, { ...address, host: each, port })
-    } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException
-      if (UNUSABLE.includes(code)) {
-        unusable ??= error
-        continue
-      }
-      if (next === server) throw error
-      await stopListening(server)
-      others.delete(server)
-      // The port that the system chose is free at the first address, but not at this one: try another.
-      if (address.port === 0 && code === 'EADDRINUSE') return await listenOnAll(server, address)
-      throw error
-    }
-    if (next !== server) {
-      for (const event of ['connection', 'error']) next.on(event, (...what) => server.emit(event, ...what))
-      others.set(server, [...(others.get(server) ?? []), next])
-    }
-  }
-  if (!server.listening) throw unusable
-  return port
+async function addressOf(host: string): Promise<string> {
+  const found = await lookup(host, { all: true })
+  return (found.find(({ family }) => family === 4) ?? found[0])?.address ?? host
 }
 
 async function listenOn(server: Server, { host, port, isShared = false }: Address): Promise<number> {
@@ -118,7 +84,7 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Add
     return new OperatorError(
       `${setting}: this user may not listen on ${port}; set another port, such as one above 1023`,
     )
-  if ([...UNUSABLE, 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code))
+  if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code))
     return new OperatorError(
       `HOST: ${host ?? 'every address'} cannot be listened on: ${message}; set HOST in the file of settings, ` +
         'which comes before the environment, to an address of this machine, or to :: for all',
