@@ -44,10 +44,13 @@ export function createLogger(level: string, stream: LogStream): Logger {
 
 /** Writes each log line as a JSON object, or in a terminal as text for people. */
 export async function logStream(): Promise<LogStream> {
-  if (!process.stdout.isTTY) return { write: (text) => output.write(escapeControls(text)) }
+  const format = process.stdout.isTTY ? await prettyFormat() : String
+  return { write: (line) => output.write(escapeControls(format(line))) }
+}
+
+async function prettyFormat(): Promise<(line: string) => string> {
   const { prettyFactory } = await import('pino-pretty')
-  const pretty = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
-  return { write: (text) => output.write(escapeControls(pretty(text))) }
+  return prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname' })
 }
 
 /** The type that Fastify declares for an error in a log line. */
