@@ -27,6 +27,18 @@ it('the web page is read again if its files could not be read', async () => {
   await app.close()
 })
 
+it('the paths of the files change with the content of any of them, because browsers keep them for ever', async () => {
+  const { version } = await readWebFiles(CATALOGUE.source)
+  const { webFile } = resources
+  const reading = mock.method(resources, 'webFile', async (path: string) => {
+    const content = await webFile(path)
+    return path === 'icon.svg' ? content.reverse() : content
+  })
+  const after = await readWebFiles(CATALOGUE.source)
+  reading.mock.restore()
+  assert.notEqual(after.version, version)
+})
+
 describe('the web page', () => {
   const service = useService()
 
