@@ -1,3 +1,9 @@
+// Puts mistakes into src and web, one at a time, and reports which of them no test catches:
+//   npm run test:mutations -- [options] [files or folders of src and web]
+//   --count N   how many mistakes (100 by default)
+//   --seed N    which of all candidates (1 by default)
+//   --only ID   one mistake again, by the id that a run has printed
+//   --list      only list the candidates
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,16 +17,6 @@ import { temporaryDirectory } from '../support/service.ts'
 import { type Coverage, hasRun, readCoverage } from './coverage.ts'
 import { allMutants, type Mutant, testRows } from './mutants.ts'
 import { unobservableOf } from './unobservable.ts'
-
-const USAGE = `Puts mistakes into src and web, one at a time, and reports which of them no test catches.
-
-npm run test:mutations -- [options] [files or folders of src and web]
-
-  --count N   how many mistakes (100 by default)
-  --seed N    which of all candidates (1 by default)
-  --only ID   one mistake again, by the id that a run has printed
-  --list      only list the candidates
-`
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -85,13 +81,12 @@ async function testsThatPass(files: readonly string[], copies: readonly string[]
         // Code from the compile cache is not covered exactly.
         NODE_COMPILE_CACHE: '',
       }
-      const { begin, end, failure } = await runFile(file, {
+      const { time, failure } = await runFile(file, {
         ...optionsOf(file, root),
         limit: PATIENCE,
         variables,
       })
-      if (failure === undefined)
-        passing.push({ file, time: end - begin, coverage: readCoverage(directory.path) })
+      if (failure === undefined) passing.push({ file, time, coverage: readCoverage(directory.path) })
       else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
       directory.remove()
     }
@@ -169,23 +164,18 @@ const filesOf = (tests: readonly string[]) =>
   tests.flatMap((path) => globSync(path.endsWith('.ts') ? path : `${path}/*.test.ts`, { cwd: ROOT }).sort())
 
 function choose(): Mutant[] {
-  if (options.only !== undefined) {
-    const found = candidates.filter(({ id }) => id === options.only)
-    if (found.length === 0) throw new Error(`${options.only} is no candidate`)
-    return found
-  }
+  if (options.only !== undefined) return candidates.filter(({ id }) => id === options.only)
   const unobservable = unobservableOf(candidates)
-  const rank = ({ id }: Mutant) => createHash('sha256').update(`${options.seed} ${id}`).digest('hex')
+  const isThere = ({ file }: Mutant) =>
+    paths.length === 0 || paths.some((path) => `${file}/`.startsWith(`${path}/`))
   const ranked = candidates
-    .filter(
-      (mutant) =>
-        !unobservable.has(mutant) &&
-        (paths.length === 0 || paths.some((path) => `${mutant.file}/`.startsWith(`${path}/`))),
-    )
-    .map((mutant) => ({ mutant, rank: rank(mutant) }))
+    .filter((mutant) => !unobservable.has(mutant) && isThere(mutant))
+    .map((mutant) => ({
+      mutant,
+      rank: createHash('sha256').update(`${options.seed} ${mutant.id}`).digest('hex'),
+    }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))
     .map(({ mutant }) => mutant)
-  if (ranked.length === 0) throw new Error('no candidate there')
   return options.list ? ranked : ranked.values().filter(compiles).take(Number(options.count)).toArray()
 }
 
@@ -202,34 +192,19 @@ function compiles({ mutated }: Mutant): boolean {
   }
 }
 
-function readOptions() {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        count: { type: 'string', default: '100' },
-        seed: { type: 'string', default: '1' },
-        only: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) {
-      process.stdout.write(USAGE)
-      process.exit()
-    }
-    for (const number of [values.count, values.seed])
-      if (!/^\d+$/.test(number)) throw new Error(`${number} is no number`)
-    return { options: values, paths: positionals.map((path) => relative(ROOT, resolve(path))) }
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}`)
-    process.exit(1)
-  }
-}
-
-const { options, paths } = readOptions()
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    count: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    list: { type: 'boolean' },
+  },
+})
+const paths = positionals.map((path) => relative(ROOT, resolve(path)))
 const candidates = allMutants()
 const chosen = choose()
+if (chosen.length === 0) throw new Error('there is no such candidate')
 if (options.list) process.stdout.write(chosen.map(({ id, line }) => `${id}  ${line}\n`).join(''))
 else
   try {

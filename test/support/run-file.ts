@@ -16,9 +16,8 @@ export const FAILED_TEST = /^ *✖ (.*) \([\d.]+ms\)/m
 
 export interface FileResult {
   readonly file: string
-  /** Milliseconds, as `performance.now()`. */
-  readonly begin: number
-  readonly end: number
+  /** How long it took, in milliseconds. */
+  readonly time: number
   readonly passed: number
   readonly failed: number
   readonly skipped: number
@@ -93,8 +92,7 @@ export async function runFile(
     Number(Array.from(output.matchAll(new RegExp(`^ℹ ${name} (\\d+)$`, 'gm'))).at(-1)?.[1] ?? 0)
   return {
     file,
-    begin,
-    end: performance.now(),
+    time: performance.now() - begin,
     passed: count('pass'),
     failed: count('fail') + count('cancelled'),
     skipped: count('skipped'),
