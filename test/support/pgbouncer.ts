@@ -57,8 +57,6 @@ export async function startPgbouncer(server: Databases) {
   const admin = Object.assign(through(server.url), { pathname: 'pgbouncer' })
   return {
     ...server,
-    /** The administrator's URL of PgBouncer itself. */
-    adminUrl: admin.href,
     /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its response. */
     command: (sql: string) => databasesAt(admin.href).query(sql),
     /** Ends it when no transaction runs, and starts it again. */
