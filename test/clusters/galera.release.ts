@@ -17,7 +17,7 @@ const FIELDS = ['title', 'author', 'year'] as const
 const [CHANGES, INCREMENTS] = [1000, 334]
 
 /** A busy machine needs some minutes; in milliseconds. */
-const options = { timeout: 400_000 }
+const options = { timeout: 600_000 }
 
 /*
  * wsrep_sync_wait stays at its default, 0: a node may not know yet what was acknowledged on another, which makes it

@@ -8,7 +8,7 @@ import { temporaryDirectory } from './service.ts'
 /** How long one test may take, in milliseconds. */
 const TEST_LIMIT = 150_000
 
-/** How often the output of a file that ends early is looked at, in milliseconds. */
+/** How often it is looked whether a file has to end, in milliseconds. */
 const WATCH_INTERVAL = 200
 
 /** How a failed test is reported, and its name. */
@@ -44,7 +44,7 @@ interface RunOptions {
 
 /**
  * Runs a file of tests in a process group of its own. When the file ends, or its time is over, all processes that it
- * has started are killed. The runner that dies takes them with it: `end-with-runner.ts`.
+ * has started are killed.
  * @param file its path below the root.
  */
 export async function runFile(
@@ -57,7 +57,6 @@ export async function runFile(
   const path = join(directory.path, 'output')
   const written = openSync(path, 'w')
   const options = [
-    `--import=${join(import.meta.dirname, 'end-with-runner.ts')}`,
     `--test-timeout=${TEST_LIMIT}`,
     '--test-force-exit',
     '--test-reporter=spec',
@@ -67,22 +66,18 @@ export async function runFile(
     cwd: root,
     env: { ...process.env, ...variables },
     detached: true,
-    stdio: ['ignore', written, written, 'pipe'],
+    stdio: ['ignore', written, written],
   })
   closeSync(written)
   const { pid } = child
   if (pid === undefined) throw new Error(`${process.execPath} cannot be started`)
   running.add(pid)
   let isLate = false
-  const late = setTimeout(() => {
-    isLate = true
-    endFile(pid)
-  }, limit)
   const watch = setInterval(() => {
-    if (endsEarly && FAILED_TEST.test(readFileSync(path, 'utf8'))) endFile(pid)
+    isLate ||= performance.now() - begin > limit
+    if (isLate || (endsEarly && FAILED_TEST.test(readFileSync(path, 'utf8')))) endFile(pid)
   }, WATCH_INTERVAL)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-  clearTimeout(late)
   clearInterval(watch)
   endFile(pid)
   running.delete(pid)
