@@ -22,10 +22,6 @@ const PROMTOOL = findProgram('promtool')
 type Labels = Readonly<Record<string, string>>
 
 describe('deploy/prometheus-rules.yml', { skip: PROMTOOL.missing }, () => {
-  it('has rules that promtool accepts', () => {
-    run(PROMTOOL.file, ['check', 'rules', RULES])
-  })
-
   it('has alerts that fire when they should', (t) => {
     const directory = temporaryDirectory()
     t.after(directory.remove)
