@@ -8,7 +8,7 @@ import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { globalSetup, globalTeardown } from './global-setup.ts'
-import { endFiles, type FileResult, runFile } from './support/run-file.ts'
+import { endFiles, type FileResult, runFile, share } from './support/run-file.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -29,14 +29,12 @@ async function main(): Promise<boolean> {
   const waiting = files.toSorted((a, b) => Number(isOfPage(b)) - Number(isOfPage(a)))
   const results: FileResult[] = []
   if (kind !== 'release' && files.some((file) => file.startsWith('test/'))) await globalSetup()
-  const runner = async () => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      const result = await runFile(file, { root: ROOT, limit })
-      results.push(result)
-      print(result, values.verbose)
-    }
-  }
-  await Promise.all(Array.from({ length: Number(values['at-once']) }, runner))
+  const workers = Array(Number(values['at-once'])).fill(0)
+  await share(waiting, workers, async (file) => {
+    const result = await runFile(file, { root: ROOT, limit })
+    results.push(result)
+    print(result, values.verbose)
+  })
   const failed = results.filter(({ failure }) => failure !== undefined)
   for (const { file, output } of failed) {
     const names = new Set(

@@ -12,7 +12,7 @@ import { availableParallelism } from 'node:os'
 import { basename, extname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SERVER_VARIABLES, startSharedServer } from '../support/engines.ts'
-import { endFiles, FAILED_TEST, runFile } from '../support/run-file.ts'
+import { endFiles, FAILED_TEST, runFile, share } from '../support/run-file.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { type Coverage, hasRun, readCoverage } from './coverage.ts'
 import { allMutants, type Mutant, testRows } from './mutants.ts'
@@ -51,47 +51,37 @@ async function main(): Promise<void> {
   if (process.env.ENGINES !== 'sqlite') await startServers()
   const copies = Array.from({ length: AT_ONCE }, copyOfProject)
   const tests = await testsThatPass([...new Set([...needed].flatMap(({ tests }) => filesOf(tests)))], copies)
-  const untried = [...chosen]
   let caught = 0
-  const tryThem = async (copy: string) => {
-    for (let mutant = untried.shift(); mutant && !isInterrupted; mutant = untried.shift()) {
-      const reaching = testsThatReach(mutant, tests)
-      const failure = await failureOf(mutant, reaching, copy)
-      if (isInterrupted) return
-      if (failure !== undefined) caught++
-      const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
-      process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
-    }
-  }
-  await Promise.all(copies.map(tryThem))
+  await share(chosen, copies, async (mutant, copy) => {
+    if (isInterrupted) return
+    const reaching = testsThatReach(mutant, tests)
+    const failure = await failureOf(mutant, reaching, copy)
+    if (isInterrupted) return
+    if (failure !== undefined) caught++
+    const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
+    process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
+  })
   if (isInterrupted) process.exitCode = 1
   else process.stdout.write(`The tests caught ${caught} of ${chosen.length} mistakes.\n`)
 }
 
 /** Runs each file once without a mistake, in a copy, to see how long it takes and what it reaches. */
 async function testsThatPass(files: readonly string[], copies: readonly string[]): Promise<TestFile[]> {
-  const waiting = [...files]
   const passing: TestFile[] = []
-  const runThem = async (root: string) => {
-    for (let file = waiting.shift(); file !== undefined && !isInterrupted; file = waiting.shift()) {
-      const directory = temporaryDirectory()
-      const variables = {
-        NODE_V8_COVERAGE: directory.path,
-        NODE_OPTIONS: `--import=${join(root, 'test/mutations/take-coverage.ts')}`,
-        // Code from the compile cache is not covered exactly.
-        NODE_COMPILE_CACHE: '',
-      }
-      const { time, failure } = await runFile(file, {
-        ...optionsOf(file, root),
-        limit: PATIENCE,
-        variables,
-      })
-      if (failure === undefined) passing.push({ file, time, coverage: readCoverage(directory.path) })
-      else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
-      directory.remove()
+  await share(files, copies, async (file, root) => {
+    if (isInterrupted) return
+    const directory = temporaryDirectory()
+    const variables = {
+      NODE_V8_COVERAGE: directory.path,
+      NODE_OPTIONS: `--import=${join(root, 'test/mutations/take-coverage.ts')}`,
+      // Code from the compile cache is not covered exactly.
+      NODE_COMPILE_CACHE: '',
     }
-  }
-  await Promise.all(copies.map(runThem))
+    const { time, failure } = await runFile(file, { ...optionsOf(file, root), limit: PATIENCE, variables })
+    if (failure === undefined) passing.push({ file, time, coverage: readCoverage(directory.path) })
+    else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
+    directory.remove()
+  })
   return passing.toSorted((a, b) => a.time - b.time)
 }
 

@@ -103,6 +103,19 @@ export async function runFile(
   }
 }
 
+/** Does something with each item in turn, as many at a time as there are workers. */
+export async function share<Item, Worker>(
+  items: readonly Item[],
+  workers: readonly Worker[],
+  use: (item: Item, worker: Worker) => Promise<void>,
+): Promise<void> {
+  const rest = items.values()
+  const work = async (worker: Worker) => {
+    for (const item of rest) await use(item, worker)
+  }
+  await Promise.all(workers.map(work))
+}
+
 /** Kills all processes of the files that run. */
 export function endFiles(): void {
   for (const pid of running) endFile(pid)
