@@ -13,7 +13,7 @@ export const pgbouncerMissing =
   FILE === undefined && process.env.PGBOUNCER !== 'required' ? 'no pgbouncer: install it' : false
 
 /** Connections to the server for each database: fewer than clients have. */
-export const POOL_SIZE = 3
+const POOL_SIZE = 3
 
 export type Pooler = Awaited<ReturnType<typeof startPgbouncer>>
 
