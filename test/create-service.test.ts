@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
 import { call, logIn } from './spec/client.ts'
 import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
+import { beginRequest } from './support/slow-request.ts'
+
+// A fault, if settings were read from the environment.
+process.env.METRICS_PORT = 'none'
 
 describe('createService', () => {
   const directory = temporaryDirectory()
@@ -28,12 +29,6 @@ describe('createService', () => {
       () => createService(wrong),
       (error) => error instanceof ConfigError && /^PORT .*\nHOST .*\nTHREADS .*$/.test(error.message),
     )
-  })
-
-  it('does not read the settings of the environment', (t) => {
-    process.env.METRICS_PORT = 'none'
-    t.after(() => delete process.env.METRICS_PORT)
-    createService(settings('unused.db'))
   })
 
   it('answers from start to stop, several of them in one process, whatever their threads', async () => {
@@ -63,34 +58,20 @@ describe('createService', () => {
     await assert.rejects(service.start(), /started before/)
   })
 
-  it('stops although a client never finishes its request', async () => {
+  it('says what is wrong when it cannot start; and stops although a client never finishes its request', async () => {
     const service = createService(settings('slow.db'))
     await service.start()
-    const socket = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => {})
-    socket.write('POST /token HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n')
-    let received = ''
-    socket.on('data', (bytes) => {
-      received += bytes
-    })
-    await once(socket, 'data')
-    const closed = once(socket, 'close')
+    const request = await beginRequest(service.url, JSON.stringify(ACCOUNT))
+    for (const [wrong, message] of [
+      [{ PORT: new URL(service.url).port }, /^PORT: \d+ is in use/],
+      [{ DB_URL: 'sqlite:/dev/null/x.db' }, /^DB_URL: /],
+    ] as const) {
+      const other = createService({ ...settings('other.db'), ...wrong })
+      const isRight = (error: Error) => error instanceof OperatorError && message.test(error.message)
+      await assert.rejects(other.start(), isRight)
+      await other.stop()
+    }
     await service.stop()
-    await closed
-    assert.doesNotMatch(received, /408/, 'it was not cut, but refused later')
-  })
-
-  it('says what is wrong when it cannot start, and leaves nothing open', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port } = other.address() as AddressInfo
-    const service = createService({ ...settings('busy.db'), PORT: port })
-    await assert.rejects(
-      service.start(),
-      (error) => error instanceof OperatorError && /^PORT: \d+ is in use/.test(error.message),
-    )
-    await service.stop()
-    other.close()
-    const nowhere = createService({ ...settings('none.db'), DB_URL: 'sqlite:/dev/null/x.db' })
-    await assert.rejects(nowhere.start(), /^OperatorError: DB_URL: |^Error: DB_URL: /)
+    assert.equal(await request.response(), '', 'it was cut, not refused later')
   })
 })

@@ -21,14 +21,9 @@ export async function globalSetup(): Promise<void> {
   started.defer(compiled.remove)
   process.env.NODE_COMPILE_CACHE ??= compiled.path
   const engines = ENGINES.filter((engine) => engineMissing(engine) === false)
-  // All of them are waited for, because one that starts later than another fails has to be ended too.
-  const results = await Promise.allSettled(engines.map((engine) => startTarget(engine)))
-  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  if (failures.length > 0) {
-    await globalTeardown()
-    throw new Error(failures.map((reason) => (reason as Error).message).join('\n'))
-  }
-  const targets = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const targets = []
+  // One after the other, so that none still starts when another has failed.
+  for (const engine of engines) targets.push(await startTarget(engine))
   process.env.SPEC_TARGETS = JSON.stringify(targets)
 }
 

@@ -32,8 +32,6 @@ export interface Row {
   readonly databases: Databases
   /** DB_URL, of the URL that `createDatabase` returned; by default the same. */
   readonly dbUrl?: ((url: string) => string) | undefined
-  /** Settings of the services, and environment variables. */
-  readonly settings?: Readonly<Record<string, string>>
   readonly events: readonly ChaosEvent[]
   /** Through both services together. */
   readonly writers?: number
@@ -59,7 +57,7 @@ export const repeat = (times: number, event: (i: number) => ChaosEvent) =>
 export async function surviveChaos(t: TestContext, row: Row): Promise<void> {
   const { databases, dbUrl = (url) => url, events, writers = WRITERS, mayBeRefused } = row
   // Where refusals count, every request has time to wait for the end of an event.
-  const settings = { STORE_TIMEOUT: mayBeRefused === undefined ? '4' : '60', ...row.settings }
+  const settings = { STORE_TIMEOUT: mayBeRefused === undefined ? '4' : '60' }
   const url = await databases.createDatabase()
   const services: Service[] = []
   for (let i = 0; i < SERVICES; i++) services.push(await serve(t, dbUrl(url), settings))

@@ -70,26 +70,23 @@ export interface GaleraNode extends Omit<DatabaseServer, 'directory' | 'socket' 
   stop(how: 'clean' | 'kill'): Promise<void>
 }
 
-export interface GaleraOptions {
-  /** Settings of all nodes, by name, beside those of the tests or instead of them. */
-  readonly settings?: Readonly<Record<string, string>>
-  /** The options of Galera itself, likewise. */
-  readonly provider?: Readonly<Record<string, string>>
-}
+type Settings = Readonly<Record<string, string>>
 
 type Node = ReturnType<typeof makeNode>
 
 /**
  * Starts three servers of MariaDB on 127.0.0.1 that Galera keeps alike: a write on one is on all. Their data is in memory
  * where there is room.
+ * @param settings of all nodes, by name, beside those of the tests or instead of them.
+ * @param provider the options of Galera itself, likewise.
  * @throws Error if Galera is not installed, or with the log of a node that does not start.
  */
-export async function startGalera(options: GaleraOptions = {}): Promise<GaleraNode[]> {
+export async function startGalera(settings: Settings = {}, provider: Settings = {}): Promise<GaleraNode[]> {
   const ports = new Set<number>()
   while (ports.size < 9) ports.add(await freePort())
   const [a = 0, b = 0, c = 0, ...others] = ports
   const cluster = [a, b, c].map((port) => `127.0.0.1:${port}`)
-  const nodes = cluster.map((address) => makeNode(address, cluster, others.splice(-2), options))
+  const nodes = cluster.map((address) => makeNode(address, cluster, others.splice(-2), settings, provider))
   const password = randomBytes(12).toString('hex')
   await startAll(nodes, password)
   return nodes.map((node) => inUse(node, password))
@@ -103,7 +100,8 @@ function makeNode(
   address: string,
   cluster: readonly string[],
   [port = 0, transferPort = 0]: number[],
-  options: GaleraOptions,
+  settings: Settings,
+  more: Settings,
 ) {
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
@@ -114,7 +112,7 @@ function makeNode(
     'ist.recv_addr': `127.0.0.1:${transferPort}`,
     // What a node misses while it is frozen for 40 seconds under load.
     'gcache.size': '128M',
-    ...options.provider,
+    ...more,
   }
   const args = argumentsOf({
     ...commonSettings(directory, port),
@@ -132,7 +130,7 @@ function makeNode(
     'wsrep-provider-options': Object.entries(provider)
       .map(([name, value]) => `${name}=${value}`)
       .join(';'),
-    ...options.settings,
+    ...settings,
   })
   const server = new ServerProcess({
     file,

@@ -17,7 +17,7 @@ const FIELDS = ['title', 'author', 'year'] as const
 const [CHANGES, INCREMENTS] = [1000, 334]
 
 /** A busy machine needs some minutes; in milliseconds. */
-const options = { timeout: 400_000 }
+const options = { timeout: 600_000 }
 
 /*
  * wsrep_sync_wait stays at its default, 0: a node may not know yet what was acknowledged on another, which makes it
@@ -56,45 +56,34 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     }
   })
 
-  it(
-    `keeps every acknowledged change of ${FIELDS.length * CHANGES} of different fields`,
-    options,
-    async (t) => {
-      const { clients, id, stored } = await start(t)
-      const conflictsBefore = await conflicts()
-      await Promise.all(
-        clients.map(async (client, i) => {
-          const field = FIELDS[i] ?? 'title'
-          for (let n = 1; n <= CHANGES; n++) {
-            const change = { [field]: field === 'year' ? n : String(n) }
-            const written = await client.recovers<Book>(`PUT /book/${id}`, change)
-            assert.equal(Number(written[field]), n, 'the response lacks the change')
-            const read = await client.recovers<Book>(`GET /book/${id}`)
-            assert.equal(Number(read[field]), n, 'the change is acknowledged, and not stored')
-          }
-        }),
-      )
-      for (const book of await stored())
-        assert.deepEqual(book, { title: String(CHANGES), author: String(CHANGES), year: CHANGES })
-      assert.ok((await conflicts()) > conflictsBefore, 'there was no conflict: nothing is shown')
-    },
-  )
+  it('keeps every acknowledged change, and every increment with If-Match', options, async (t) => {
+    const { clients, id, stored } = await start(t)
+    const conflictsBefore = await conflicts()
+    await Promise.all(
+      clients.map(async (client, i) => {
+        const field = FIELDS[i] ?? 'title'
+        for (let n = 1; n <= CHANGES; n++) {
+          const change = { [field]: field === 'year' ? n : String(n) }
+          const written = await client.recovers<Book>(`PUT /book/${id}`, change)
+          assert.equal(Number(written[field]), n, 'the response lacks the change')
+          const read = await client.recovers<Book>(`GET /book/${id}`)
+          assert.equal(Number(read[field]), n, 'the change is acknowledged, and not stored')
+        }
+      }),
+    )
+    for (const book of await stored())
+      assert.deepEqual(book, { title: String(CHANGES), author: String(CHANGES), year: CHANGES })
+    assert.ok((await conflicts()) > conflictsBefore, 'there was no conflict: nothing is shown')
 
-  it(
-    `keeps every acknowledged increment of ${FIELDS.length * INCREMENTS} with If-Match`,
-    options,
-    async (t) => {
-      const { clients, id, stored } = await start(t)
-      const { edited, refused } = await raiseYears(clients, [id], INCREMENTS)
-      // Of two acknowledged increments from one year, one is lost.
-      assert.equal(new Set(edited.map(({ year }) => year)).size, edited.length)
-      for (const { year } of await stored()) {
-        // Some that were refused may be stored: not those that were rolled back, but those that took too long.
-        const more = year - edited.length
-        assert.ok(more >= 0 && more <= refused, `${year} after ${edited.length} increments`)
-      }
-    },
-  )
+    const { edited, refused } = await raiseYears(clients, [id], INCREMENTS)
+    // Of two acknowledged increments from one year, one is lost.
+    assert.equal(new Set(edited.map(({ year }) => year)).size, edited.length)
+    for (const { year } of await stored()) {
+      // Some that were refused may be stored: not those that were rolled back, but those that took too long.
+      const more = year - CHANGES - edited.length
+      assert.ok(more >= 0 && more <= refused, `${year} after ${edited.length} increments`)
+    }
+  })
 
   /** Starts an instance on each node, on a new database with one book. */
   async function start(t: TestContext) {
@@ -105,8 +94,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
       await node.catchUp()
       clients.push(new Caller(await serve(t, node.at(url), { STORE_TIMEOUT: SOON })))
     }
-    await first.query("INSERT INTO books (title, author, year) VALUES ('0', '0', 0)", url)
-    const [row] = await first.query('SELECT id FROM books', url)
+    const id = (await clients[0]?.create()) ?? assert.fail()
     for (const node of nodes) await node.catchUp()
     /** The book as each node has it in the end. */
     const stored = () =>
@@ -117,7 +105,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
           return { ...(row as unknown as Book) }
         }),
       )
-    return { clients, id: Number(row?.id), stored }
+    return { clients, id, stored }
   }
 
   /** How often nodes have rolled a write back because of another node. */

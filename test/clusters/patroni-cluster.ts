@@ -74,12 +74,6 @@ export async function startPatroni() {
     databases: databasesAt(`postgres://postgres:${passwords.superuser}@127.0.0.1:${haproxy.port}/postgres`),
     whole,
     primary,
-    /** Makes the synchronous standby the primary, as an administrator does. @returns the new primary. */
-    switchOver: async () => {
-      const { primary: old } = await whole()
-      await old.post('/switchover', { leader: old.name })
-      return primary(old)
-    },
     remove: () => running.disposeAsync(),
   }
 }

@@ -92,7 +92,6 @@ export function makeMember(
 
   return {
     name,
-    host,
     /** `host:port`. */
     address,
     apiPort,
@@ -133,9 +132,13 @@ export function makeMember(
       return (status?.replication ?? []).filter(({ state }) => state === 'streaming')
     },
 
-    async post(path: string, body: object): Promise<void> {
-      const response = await fetch(api + path, { method: 'POST', body: JSON.stringify(body) })
-      if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    /** Makes its synchronous standby the primary instead of it, as an administrator does. */
+    async switchOver(): Promise<void> {
+      const response = await fetch(`${api}/switchover`, {
+        method: 'POST',
+        body: JSON.stringify({ leader: name }),
+      })
+      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
     },
   }
 }

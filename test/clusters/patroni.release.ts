@@ -1,8 +1,5 @@
-import { globSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { temporaryDirectory } from '../support/service.ts'
 import { type ChaosEvent, isFull, type Row, repeat, severalHosts, surviveChaos } from './chaos.ts'
 import { type PatroniCluster, patroniMissing, startPatroni } from './patroni-cluster.ts'
 import type { Killed } from './patroni-member.ts'
@@ -12,15 +9,6 @@ const [KILLS, SWITCHOVERS, FREEZES] = isFull ? [20, 10, 5] : [3, 1, 1]
 
 /** How long a member stands still, in milliseconds: long enough that another becomes the primary. */
 const FREEZE = isFull ? 40_000 : 15_000
-
-/** How often it is looked where a name has to lead to, in milliseconds. */
-const FOLLOW = 200
-
-/** Lets a process find names in a file of its own instead of /etc/hosts (cwrap.org). */
-const NAMES = globSync('/usr/lib/*/libnss_wrapper.so').at(0)
-
-const namesMissing =
-  NAMES === undefined && process.env.CLUSTERS !== 'required' && 'no names that move: install libnss-wrapper'
 
 const options = { timeout: isFull ? 3_600_000 : 180_000 }
 
@@ -50,7 +38,9 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
   const switchover: ChaosEvent = {
     name: 'switchover',
     run: async () => {
-      await cluster.switchOver()
+      const { primary } = await cluster.whole()
+      await primary.switchOver()
+      await cluster.primary(primary)
       await cluster.whole()
     },
   }
@@ -94,29 +84,4 @@ describe('a Patroni cluster under load', { skip: patroniMissing }, () => {
         surviveChaos(t, { databases: cluster.databases, dbUrl: dbUrl(), ...row }),
       )
   }
-
-  it('kills and switchovers, by a name that moves to the primary', {
-    ...options,
-    skip: namesMissing,
-  }, async (t) => {
-    const directory = temporaryDirectory()
-    t.after(directory.remove)
-    const file = join(directory.path, 'hosts')
-    const move = async () => writeFileSync(file, `${(await cluster.primary()).host} database.test\n`)
-    const followed = ({ name, run }: ChaosEvent): ChaosEvent => ({
-      name,
-      run: async () => {
-        const over = run().then(() => true)
-        while (!(await Promise.race([over, setTimeout(FOLLOW)]))) await move()
-      },
-    })
-    await move()
-    const port = cluster.members[0]?.address.split(':')[1]
-    await surviveChaos(t, {
-      databases: cluster.databases,
-      dbUrl: severalHosts([`database.test:${port}`]),
-      settings: { LD_PRELOAD: NAMES ?? '', NSS_WRAPPER_HOSTS: file },
-      events: repeat(2 * SWITCHOVERS, (i) => followed(i % 2 === 0 ? kill('member') : switchover)),
-    })
-  })
 })

@@ -3,10 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { booksContract } from '../store/contract.ts'
 import { openNewDatabase, openPatiently } from '../store/new-database.ts'
-import { listAll } from '../store/pages.ts'
 import type { DatabaseServer } from '../support/database-server.ts'
 import { engineMissing } from '../support/engines.ts'
-import { POOL_SIZE, type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
+import { type Pooler, pgbouncerMissing, startPgbouncer } from '../support/pgbouncer.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { memoryDirectory } from '../support/server-directory.ts'
 import { isFull, repeat, surviveChaos } from './chaos.ts'
@@ -31,11 +30,7 @@ describe('PgBouncer with a connection per transaction', {
   })
 
   /** Opens a new database several times at once. */
-  async function openAtOnce(
-    count: number,
-    query: string,
-    use: (stores: Store[], url: string) => Promise<void>,
-  ) {
+  async function openAtOnce(count: number, query: string, use: (stores: Store[]) => Promise<void>) {
     const url = await pooler.createDatabase()
     await using opened = new AsyncDisposableStack()
     opened.defer(() => pooler.dropDatabase(url))
@@ -45,7 +40,7 @@ describe('PgBouncer with a connection per transaction', {
       return store
     })
     await Promise.allSettled(opening)
-    await use(await Promise.all(opening), url)
+    await use(await Promise.all(opening))
   }
 
   describe('books', () => booksContract(async () => openNewDatabase(pooler)))
@@ -57,15 +52,6 @@ describe('PgBouncer with a connection per transaction', {
       )
       assert.equal(new Set(created.map(({ id }) => id)).size, 200)
       for (const store of stores) assert.ok(await store.find(created[0]?.id ?? 0))
-    }))
-
-  it('has more clients than connections, so that each has to share', () =>
-    openAtOnce(2, '', async (stores, url) => {
-      await Promise.all(stores.flatMap((store) => Array.from({ length: 50 }, () => listAll(store))))
-      const database = new URL(url).pathname.slice(1)
-      const pool = (await pooler.command('SHOW POOLS')).find((row) => row.user === database)
-      assert.equal(Number(pool?.cl_active) + Number(pool?.cl_waiting), 20)
-      assert.ok(Number(pool?.sv_active) + Number(pool?.sv_idle) + Number(pool?.sv_used) <= POOL_SIZE)
     }))
 
   it('serves a store with TLS, which ends there, so that SCRAM is without channel binding', async () => {

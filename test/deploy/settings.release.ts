@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, it } from 'node:test'
+import { it } from 'node:test'
 import { parseEnv } from 'node:util'
 import { nodeFlags, VARIABLES } from '../../bin/start-options.js'
 import { readConfig } from '../../src/config.ts'
 import { runCommand } from '../support/command.ts'
 import { knownSettings } from '../support/known-settings.ts'
 import { ROOT } from '../support/npm.ts'
-import { startService, temporaryDirectory } from '../support/service.ts'
+import { temporaryDirectory } from '../support/service.ts'
 import { deployed } from './deployed.ts'
-
-const directory = temporaryDirectory()
-after(directory.remove)
 
 const EXAMPLE = deployed('.env.example')
 /** Nothing is commented out. */
@@ -31,10 +28,10 @@ it('.env.example sets nothing as it is, and shows the defaults', () => {
   assert.deepEqual({ ...defaults, ...shown }, defaults)
 })
 
-it('the service and a command start with what .env.example shows', async () => {
+it('a command takes what .env.example shows', async (t) => {
+  const directory = temporaryDirectory()
+  t.after(directory.remove)
   writeFileSync(join(directory.path, '.env'), WITHOUT_FILES)
-  const service = await startService(directory.path, { METRICS_PORT: '0' })
-  assert.deepEqual(await service.stop(), { code: 0, signal: null })
   const { stdout } = await runCommand(directory.path, {}, 'check')
   assert.match(stdout, /^The settings are good\. .*\/data\/books\.db is made at the first start\.\n$/)
 })

@@ -1,3 +1,9 @@
+// Puts mistakes into src and web, one at a time, and reports which of them no test catches:
+//   npm run test:mutations -- [options] [files or folders of src and web]
+//   --count N   how many mistakes (100 by default)
+//   --seed N    which of all candidates (1 by default)
+//   --only ID   one mistake again, by the id that a run has printed
+//   --list      only list the candidates
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -6,21 +12,11 @@ import { availableParallelism } from 'node:os'
 import { basename, extname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { SERVER_VARIABLES, startSharedServer } from '../support/engines.ts'
-import { endFiles, FAILED_TEST, runFile } from '../support/run-file.ts'
+import { endFiles, FAILED_TEST, runFile, share } from '../support/run-file.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { type Coverage, hasRun, readCoverage } from './coverage.ts'
 import { allMutants, type Mutant, testRows } from './mutants.ts'
 import { unobservableOf } from './unobservable.ts'
-
-const USAGE = `Puts mistakes into src and web, one at a time, and reports which of them no test catches.
-
-npm run test:mutations -- [options] [files or folders of src and web]
-
-  --count N   how many mistakes (100 by default)
-  --seed N    which of all candidates (1 by default)
-  --only ID   one mistake again, by the id that a run has printed
-  --list      only list the candidates
-`
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -55,48 +51,37 @@ async function main(): Promise<void> {
   if (process.env.ENGINES !== 'sqlite') await startServers()
   const copies = Array.from({ length: AT_ONCE }, copyOfProject)
   const tests = await testsThatPass([...new Set([...needed].flatMap(({ tests }) => filesOf(tests)))], copies)
-  const untried = [...chosen]
   let caught = 0
-  const tryThem = async (copy: string) => {
-    for (let mutant = untried.shift(); mutant && !isInterrupted; mutant = untried.shift()) {
-      const reaching = testsThatReach(mutant, tests)
-      const failure = await failureOf(mutant, reaching, copy)
-      if (isInterrupted) return
-      if (failure !== undefined) caught++
-      const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
-      process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
-    }
-  }
-  await Promise.all(copies.map(tryThem))
+  await share(chosen, copies, async (mutant, copy) => {
+    if (isInterrupted) return
+    const reaching = testsThatReach(mutant, tests)
+    const failure = await failureOf(mutant, reaching, copy)
+    if (isInterrupted) return
+    if (failure !== undefined) caught++
+    const survival = `SURVIVED ${reaching.length} files of tests: ${mutant.line}`
+    process.stdout.write(`${mutant.id}: ${failure ?? survival}\n`)
+  })
   if (isInterrupted) process.exitCode = 1
   else process.stdout.write(`The tests caught ${caught} of ${chosen.length} mistakes.\n`)
 }
 
 /** Runs each file once without a mistake, in a copy, to see how long it takes and what it reaches. */
 async function testsThatPass(files: readonly string[], copies: readonly string[]): Promise<TestFile[]> {
-  const waiting = [...files]
   const passing: TestFile[] = []
-  const runThem = async (root: string) => {
-    for (let file = waiting.shift(); file !== undefined && !isInterrupted; file = waiting.shift()) {
-      const directory = temporaryDirectory()
-      const variables = {
-        NODE_V8_COVERAGE: directory.path,
-        NODE_OPTIONS: `--import=${join(root, 'test/mutations/take-coverage.ts')}`,
-        // Code from the compile cache is not covered exactly.
-        NODE_COMPILE_CACHE: '',
-      }
-      const { begin, end, failure } = await runFile(file, {
-        ...optionsOf(file, root),
-        limit: PATIENCE,
-        variables,
-      })
-      if (failure === undefined)
-        passing.push({ file, time: end - begin, coverage: readCoverage(directory.path) })
-      else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
-      directory.remove()
+  await share(files, copies, async (file, root) => {
+    if (isInterrupted) return
+    const directory = temporaryDirectory()
+    const variables = {
+      NODE_V8_COVERAGE: directory.path,
+      NODE_OPTIONS: `--import=${join(root, 'test/mutations/take-coverage.ts')}`,
+      // Code from the compile cache is not covered exactly.
+      NODE_COMPILE_CACHE: '',
     }
-  }
-  await Promise.all(copies.map(runThem))
+    const { time, failure } = await runFile(file, { ...optionsOf(file, root), limit: PATIENCE, variables })
+    if (failure === undefined) passing.push({ file, time, coverage: readCoverage(directory.path) })
+    else process.stdout.write(`${file} fails without a mistake, and is left out.\n${failure}\n`)
+    directory.remove()
+  })
   return passing.toSorted((a, b) => a.time - b.time)
 }
 
@@ -169,23 +154,18 @@ const filesOf = (tests: readonly string[]) =>
   tests.flatMap((path) => globSync(path.endsWith('.ts') ? path : `${path}/*.test.ts`, { cwd: ROOT }).sort())
 
 function choose(): Mutant[] {
-  if (options.only !== undefined) {
-    const found = candidates.filter(({ id }) => id === options.only)
-    if (found.length === 0) throw new Error(`${options.only} is no candidate`)
-    return found
-  }
+  if (options.only !== undefined) return candidates.filter(({ id }) => id === options.only)
   const unobservable = unobservableOf(candidates)
-  const rank = ({ id }: Mutant) => createHash('sha256').update(`${options.seed} ${id}`).digest('hex')
+  const isThere = ({ file }: Mutant) =>
+    paths.length === 0 || paths.some((path) => `${file}/`.startsWith(`${path}/`))
   const ranked = candidates
-    .filter(
-      (mutant) =>
-        !unobservable.has(mutant) &&
-        (paths.length === 0 || paths.some((path) => `${mutant.file}/`.startsWith(`${path}/`))),
-    )
-    .map((mutant) => ({ mutant, rank: rank(mutant) }))
+    .filter((mutant) => !unobservable.has(mutant) && isThere(mutant))
+    .map((mutant) => ({
+      mutant,
+      rank: createHash('sha256').update(`${options.seed} ${mutant.id}`).digest('hex'),
+    }))
     .sort((a, b) => (a.rank < b.rank ? -1 : 1))
     .map(({ mutant }) => mutant)
-  if (ranked.length === 0) throw new Error('no candidate there')
   return options.list ? ranked : ranked.values().filter(compiles).take(Number(options.count)).toArray()
 }
 
@@ -202,34 +182,19 @@ function compiles({ mutated }: Mutant): boolean {
   }
 }
 
-function readOptions() {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: {
-        count: { type: 'string', default: '100' },
-        seed: { type: 'string', default: '1' },
-        only: { type: 'string' },
-        list: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) {
-      process.stdout.write(USAGE)
-      process.exit()
-    }
-    for (const number of [values.count, values.seed])
-      if (!/^\d+$/.test(number)) throw new Error(`${number} is no number`)
-    return { options: values, paths: positionals.map((path) => relative(ROOT, resolve(path))) }
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}`)
-    process.exit(1)
-  }
-}
-
-const { options, paths } = readOptions()
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    count: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    list: { type: 'boolean' },
+  },
+})
+const paths = positionals.map((path) => relative(ROOT, resolve(path)))
 const candidates = allMutants()
 const chosen = choose()
+if (chosen.length === 0) throw new Error('there is no such candidate')
 if (options.list) process.stdout.write(chosen.map(({ id, line }) => `${id}  ${line}\n`).join(''))
 else
   try {

@@ -12,42 +12,11 @@ const executablePath = process.env.CHROMIUM ?? INSTALLED.find(existsSync)
 export const browserMissing =
   executablePath === undefined ? 'no browser: install Chromium, or name its executable in CHROMIUM' : false
 
-/**
- * What Chromium does without. It obeys only the last list of its command line, so this one repeats what Playwright
- * turns off, and adds the pages that an address bar loads for each window, which take half of the time of a test.
- */
-const DISABLED_FEATURES = [
-  'AimEnabled',
-  'AvoidCorsURLLoaderRestartOnRedirect',
-  'AvoidUnnecessaryBeforeUnloadCheckSync',
-  'DestroyProfileOnBrowserClose',
-  'HttpsFirstBalancedModeAutoEnable',
-  'HttpsUpgrades',
-  'LensOverlay',
-  'MediaRouter',
-  'NetworkTimeServiceQuerying',
-  'OptimizationHints',
-  'PaintHolding',
-  'PreconnectToSearch',
-  'ThirdPartyStoragePartitioning',
-  'WebUIOmniboxAimPopup',
-  'WebUIOmniboxPopup',
-]
-
-/** Chromium without a window, kept from asking for anything in the network by itself. */
+/** Chromium without a window. */
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      `--disable-features=${DISABLED_FEATURES.join(',')}`,
-    ],
+    args: ['--disable-gpu', '--disable-quic'],
   })
 }
 

@@ -1,26 +1,11 @@
+import type { databasesAt } from './databases.ts'
+import type { ServerProcess } from './server-process.ts'
+
 /** The engines that are servers of their own. */
 export type ServerEngine = 'postgres' | 'mysql'
 
 /** A database server that tests make databases on. It may be somebody's own, so it is not theirs to stop. */
-export interface Databases {
-  readonly engine: ServerEngine
-  readonly host: string
-  readonly port: number
-  /** The administrator's URL. */
-  readonly url: string
-  /**
-   * Creates an empty database, and a user who may do anything in it and nothing else.
-   * @returns its DB_URL.
-   */
-  createDatabase(): Promise<string>
-  /** Drops a database that `createDatabase` made, and its user, even while connections to it are open. */
-  dropDatabase(url: string): Promise<void>
-  /**
-   * Runs one statement as the administrator, through a connection of its own.
-   * @param url of the database to run it in; without it, the administrator's.
-   */
-  query(sql: string, url?: string): Promise<Row[]>
-}
+export type Databases = ReturnType<typeof databasesAt>
 
 export type Row = Record<string, unknown>
 
@@ -31,25 +16,15 @@ export type Row = Record<string, unknown>
 export type Stop = 'clean' | 'immediate' | 'kill'
 
 /** A database server that the tests have started, and can do anything to. */
-export interface DatabaseServer extends Databases {
+export interface DatabaseServer extends Databases, ReturnType<ServerProcess['controls']> {
   /** Holds everything of the server, the socket included. */
   readonly directory: string
   /** The path of its Unix socket: of MySQL the socket itself, of PostgreSQL the directory that it is in. */
   readonly socket: string
   /** The certificate of the authority that signed the server's, if it was started with `tls`. */
   readonly caFile: string | undefined
-  /** Everything that the server has written so far to its log. */
-  log(): string
   /** @returns when every process of the server has ended, so that `start` works at once. */
   stop(how: Stop): Promise<void>
-  /** Starts it again, on the same port and data. @returns when it takes connections. */
-  start(): Promise<void>
-  /** Halts every process of the server: connections stay, and nothing answers. */
-  freeze(): void
-  /** Undoes `freeze`. */
-  thaw(): void
-  /** Ends it, if it runs, and removes its data. */
-  remove(): Promise<void>
 }
 
 /** What PostgreSQL and MariaDB can be started with alike. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
-import type { Databases, Row } from './database-server.ts'
+import type { Row } from './database-server.ts'
 import { databaseUrl, nameIn } from './database-url.ts'
 
 const CONNECT_TIME = 20_000
@@ -68,7 +68,7 @@ const engineOf = (url: string) => (url.startsWith('postgres') ? POSTGRES : MYSQL
  * @param url of an administrator, who may create users and databases.
  * @param ca the certificate of the server's authority, to use TLS.
  */
-export function databasesAt(url: string, ca?: string): Databases {
+export function databasesAt(url: string, ca?: string) {
   const { hostname, port } = new URL(url)
   const engine = engineOf(url)
   /** One by one, because a database cannot be created in a transaction. @returns the rows of the last. */
@@ -82,14 +82,17 @@ export function databasesAt(url: string, ca?: string): Databases {
     engine: engine.engine,
     host: hostname,
     port: Number(port || engine.port),
+    /** The administrator's URL. */
     url,
+    /** Creates an empty database, and a user who may do anything in it and nothing else. @returns its DB_URL. */
     async createDatabase() {
       const name = `books_${randomBytes(6).toString('hex')}`
       const password = randomBytes(12).toString('hex')
       await run(url, ...engine.create(name, password))
       return databaseUrl(url, name, password)
     },
-    async dropDatabase(dropped) {
+    /** Drops a database that `createDatabase` made, and its user, even while connections to it are open. */
+    async dropDatabase(dropped: string) {
       const name = nameIn(dropped)
       if (engine === MYSQL) {
         // First, because a service may connect again after its connections are killed. They outlive their user.
@@ -100,7 +103,8 @@ export function databasesAt(url: string, ca?: string): Databases {
       }
       await run(url, ...engine.drop(name))
     },
-    query(sql, database) {
+    /** Runs one statement as the administrator, in the database of that URL if there is one. */
+    query(sql: string, database?: string) {
       const admin = new URL(url)
       if (database !== undefined) admin.pathname = nameIn(database)
       return run(admin.href, sql)

@@ -12,22 +12,15 @@ export type Engine = (typeof ENGINES)[number]
 /** The environment variables with an administrator's URL of a server that runs, for tests to use instead of their own. */
 export const SERVER_VARIABLES = { postgres: 'TEST_POSTGRES_URL', mysql: 'TEST_MYSQL_URL' } as const
 
-const named = readEngines(process.env.ENGINES)
-
-function readEngines(text: string | undefined): ReadonlySet<Engine> | undefined {
-  if (text === undefined) return undefined
-  const engines = text.split(',').map((name) => {
-    const engine = ENGINES.find((engine) => engine === name.trim())
-    if (engine === undefined)
-      throw new Error(`ENGINES names “${name}”; it is a list of ${ENGINES.join(', ')}`)
-    return engine
-  })
-  return new Set(engines)
-}
+const named = process.env.ENGINES?.split(',').map((name) => {
+  const engine = ENGINES.find((engine) => engine === name.trim())
+  if (engine === undefined) throw new Error(`ENGINES names “${name}”; it is a list of ${ENGINES.join(', ')}`)
+  return engine
+})
 
 /** Why the tests do not run on an engine, or false if they do; then a server that does not start is a failure. */
 export function engineMissing(engine: Engine): string | false {
-  if (named !== undefined) return named.has(engine) ? false : `ENGINES does not name ${engine}`
+  if (named !== undefined) return named.includes(engine) ? false : `ENGINES does not name ${engine}`
   if (engine !== 'mysql' || process.env[SERVER_VARIABLES.mysql] !== undefined) return false
   return findMariadb() === undefined
     ? 'no MariaDB or MySQL: install one, or name an administrator’s URL in TEST_MYSQL_URL'

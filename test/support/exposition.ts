@@ -18,15 +18,14 @@ export function parseExposition(text: string): Sample[] {
     const [, series = '', name = '', labels = '', value] =
       /^(([a-zA-Z_:]\w*)(?:\{(.+)\})?) (\S+)$/.exec(line) ?? assert.fail(`no sample: ${line}`)
     assert.ok(!samples.has(series), `twice: ${line}`)
-    samples.set(series, { name, labels: readLabels(labels), value: Number(value) })
+    const pairs = Array.from(labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, name, value]) => [
+      name,
+      value,
+    ])
+    samples.set(series, { name, labels: Object.fromEntries(pairs), value: Number(value) })
   }
   return [...samples.values()]
 }
-
-const readLabels = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    Array.from(text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, name, value]) => [name, value]),
-  )
 
 /** The sum of the samples that have the name and these labels, among others. */
 export function total(

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { findCommand } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
+import { until } from './until.ts'
 
 const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
 
@@ -69,16 +69,14 @@ export async function runHaproxy(
     directory,
   })
   // It says nothing once it listens, which is a moment later.
-  while (!(await takesConnections(port))) await setTimeout(10)
+  await until('HAProxy takes connections', async () => {
+    const socket = connect(port, '127.0.0.1')
+    return once(socket, 'connect')
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => socket.destroy())
+  })
   return proxy
-}
-
-async function takesConnections(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  return once(socket, 'connect')
-    .then(
-      () => true,
-      () => false,
-    )
-    .finally(() => socket.destroy())
 }

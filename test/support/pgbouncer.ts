@@ -13,7 +13,7 @@ export const pgbouncerMissing =
   FILE === undefined && process.env.PGBOUNCER !== 'required' ? 'no pgbouncer: install it' : false
 
 /** Connections to the server for each database: fewer than clients have. */
-export const POOL_SIZE = 3
+const POOL_SIZE = 3
 
 export type Pooler = Awaited<ReturnType<typeof startPgbouncer>>
 
@@ -57,8 +57,6 @@ export async function startPgbouncer(server: Databases) {
   const admin = Object.assign(through(server.url), { pathname: 'pgbouncer' })
   return {
     ...server,
-    /** The administrator's URL of PgBouncer itself. */
-    adminUrl: admin.href,
     /** Runs a command of PgBouncer, such as PAUSE. @returns the rows of its response. */
     command: (sql: string) => databasesAt(admin.href).query(sql),
     /** Ends it when no transaction runs, and starts it again. */

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { makeCertificates } from './certificates.ts'
@@ -94,11 +94,8 @@ function usableBinaries(directory: ServerDirectory): string {
   const { error } = spawnSync(join(installed, 'bin/postgres'), ['--version'], options)
   if (!error?.message.includes('EACCES')) return installed
   const copy = directory.join('native')
-  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true })
-  directory.give(
-    'native',
-    ...readdirSync(copy, { recursive: true }).map((name) => join('native', String(name))),
-  )
+  execFileSync('cp', ['-r', '--no-dereference', installed, copy])
+  execFileSync('chown', ['-R', `${directory.owner.uid}`, copy])
   return copy
 }
 

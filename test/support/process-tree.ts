@@ -1,11 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-interface Process {
-  readonly pid: number
-  readonly parent: number
-}
-
 /** The ids of a process and of all that descend from it, the process first. */
 export function processTree(pid: number): number[] {
   const all = processes()
@@ -32,11 +27,14 @@ export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void
   }
 }
 
-function processes(): Process[] {
+function processes(): { pid: number; parent: number }[] {
   // Small images of Linux come without ps.
-  const lines = process.platform === 'linux' ? statusLines() : psLines()
+  const lines =
+    process.platform === 'linux'
+      ? statusLines()
+      : spawnSync('ps', ['-Ao', 'pid=,state=,ppid='], { encoding: 'utf8' }).stdout.split('\n')
   return lines.flatMap((line) => {
-    const [, pid, state, parent] = /^(\d+) (\S+) (\d+)/.exec(line) ?? []
+    const [, pid, state, parent] = /^ *(\d+) +(\S+) +(\d+)/.exec(line) ?? []
     return state?.startsWith('Z') ? [] : [{ pid: Number(pid), parent: Number(parent) }]
   })
 }
@@ -52,9 +50,4 @@ function statusLines(): string[] {
         return [] // It has ended since.
       }
     })
-}
-
-function psLines(): string[] {
-  const { stdout } = spawnSync('ps', ['-Ao', 'pid=,state=,ppid='], { encoding: 'utf8', timeout: 10_000 })
-  return stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '))
 }

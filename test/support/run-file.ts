@@ -8,7 +8,7 @@ import { temporaryDirectory } from './service.ts'
 /** How long one test may take, in milliseconds. */
 const TEST_LIMIT = 150_000
 
-/** How often the output of a file that ends early is looked at, in milliseconds. */
+/** How often it is looked whether a file has to end, in milliseconds. */
 const WATCH_INTERVAL = 200
 
 /** How a failed test is reported, and its name. */
@@ -16,9 +16,8 @@ export const FAILED_TEST = /^ *✖ (.*) \([\d.]+ms\)/m
 
 export interface FileResult {
   readonly file: string
-  /** Milliseconds, as `performance.now()`. */
-  readonly begin: number
-  readonly end: number
+  /** How long it took, in milliseconds. */
+  readonly time: number
   readonly passed: number
   readonly failed: number
   readonly skipped: number
@@ -45,7 +44,7 @@ interface RunOptions {
 
 /**
  * Runs a file of tests in a process group of its own. When the file ends, or its time is over, all processes that it
- * has started are killed. The runner that dies takes them with it: `end-with-runner.ts`.
+ * has started are killed.
  * @param file its path below the root.
  */
 export async function runFile(
@@ -58,7 +57,6 @@ export async function runFile(
   const path = join(directory.path, 'output')
   const written = openSync(path, 'w')
   const options = [
-    `--import=${join(import.meta.dirname, 'end-with-runner.ts')}`,
     `--test-timeout=${TEST_LIMIT}`,
     '--test-force-exit',
     '--test-reporter=spec',
@@ -68,22 +66,18 @@ export async function runFile(
     cwd: root,
     env: { ...process.env, ...variables },
     detached: true,
-    stdio: ['ignore', written, written, 'pipe'],
+    stdio: ['ignore', written, written],
   })
   closeSync(written)
   const { pid } = child
   if (pid === undefined) throw new Error(`${process.execPath} cannot be started`)
   running.add(pid)
   let isLate = false
-  const late = setTimeout(() => {
-    isLate = true
-    endFile(pid)
-  }, limit)
   const watch = setInterval(() => {
-    if (endsEarly && FAILED_TEST.test(readFileSync(path, 'utf8'))) endFile(pid)
+    isLate ||= performance.now() - begin > limit
+    if (isLate || (endsEarly && FAILED_TEST.test(readFileSync(path, 'utf8')))) endFile(pid)
   }, WATCH_INTERVAL)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-  clearTimeout(late)
   clearInterval(watch)
   endFile(pid)
   running.delete(pid)
@@ -93,8 +87,7 @@ export async function runFile(
     Number(Array.from(output.matchAll(new RegExp(`^ℹ ${name} (\\d+)$`, 'gm'))).at(-1)?.[1] ?? 0)
   return {
     file,
-    begin,
-    end: performance.now(),
+    time: performance.now() - begin,
     passed: count('pass'),
     failed: count('fail') + count('cancelled'),
     skipped: count('skipped'),
@@ -108,6 +101,19 @@ export async function runFile(
     const told = output.split('✖ failing tests:').at(-1) ?? output
     return signal === null ? told : `${output}\n${file} was ended by ${signal}`
   }
+}
+
+/** Does something with each item in turn, as many at a time as there are workers. */
+export async function share<Item, Worker>(
+  items: readonly Item[],
+  workers: readonly Worker[],
+  use: (item: Item, worker: Worker) => Promise<void>,
+): Promise<void> {
+  const rest = items.values()
+  const work = async (worker: Worker) => {
+    for (const item of rest) await use(item, worker)
+  }
+  await Promise.all(workers.map(work))
 }
 
 /** Kills all processes of the files that run. */

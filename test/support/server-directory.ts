@@ -85,16 +85,11 @@ export class ServerDirectory {
   /**
    * Runs a command as the owner of the directory, and in it.
    * @returns what it wrote to standard output.
-   * @throws Error with all that it wrote, if it fails or takes over a minute.
+   * @throws Error with what it wrote to standard error, if it fails or takes over a minute.
    */
   async run(file: string, args: readonly string[]): Promise<string> {
     const options = { cwd: this.path, timeout: 60_000, ...this.owner }
-    try {
-      return (await promisify(execFile)(file, args, options)).stdout
-    } catch (error) {
-      const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string }
-      throw new Error(`${file} failed (${code}):\n${stdout}${stderr}`)
-    }
+    return (await promisify(execFile)(file, args, options)).stdout
   }
 
   /** The ids of all processes that work in it, or in a folder of it, whoever started them. Linux only. */

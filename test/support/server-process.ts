@@ -85,6 +85,7 @@ export class ServerProcess {
     await this.#ended(tree)
   }
 
+  /** Halts every process of the server: connections stay, and nothing answers. */
   freeze(): void {
     this.#child?.kill('SIGSTOP')
     signalAll(this.#tree(), 'SIGSTOP')

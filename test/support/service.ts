@@ -44,28 +44,12 @@ export const SETTINGS = {
 const WITH_PARENT = findCommand(['setpriv'], []) ? ['setpriv', '--pdeathsig', 'KILL', '--'] : []
 
 /** The real service, running as a process of its own. */
-export interface Service {
-  readonly url: string
-  readonly process: ChildProcess
-  /** Everything that it has written so far to standard output and standard error. */
-  output(): string
-  /** Sends the signal and waits for the end. */
-  stop(signal?: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-}
+export type Service = Awaited<ReturnType<typeof startService>>
 
 /** A new empty directory under another, by default the system's, and its removal. */
 export function temporaryDirectory(parent = tmpdir()): { path: string; remove: () => void } {
   const path = mkdtempSync(join(parent, 'book-catalogue-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
-}
-
-/**
- * Checks that an output has neither the password nor the secret of the tests, nor any token. Every service that is
- * started here is checked when it ends.
- */
-export function assertNoSecrets(output: string): void {
-  const found = /the (?:password|secret) of the tests|eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(output)
-  assert.equal(found?.[0], undefined, 'a service has written a secret')
 }
 
 /**
@@ -87,8 +71,10 @@ export function spawnService(
   })
   const { output, closed } = follow(child)
   const ended = closed.then(([code, signal]) => {
-    assertNoSecrets(output())
-    return { code, signal } as Awaited<ReturnType<Service['stop']>>
+    // Neither the password nor the secret of the tests, nor any token.
+    const found = /the (?:password|secret) of the tests|eyJ[\w-]+\.[\w-]+\.[\w-]+/.exec(output())
+    assert.equal(found?.[0], undefined, 'a service has written a secret')
+    return { code, signal }
   })
   return { child, output, ended }
 }
@@ -100,7 +86,10 @@ export function follow(child: ChildProcessByStdio<null, Readable, Readable>) {
     stream.setEncoding('utf8').on('data', (more: string) => {
       text += more
     })
-  return { output: () => text, closed: once(child, 'close') }
+  return {
+    output: () => text,
+    closed: once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>,
+  }
 }
 
 /**
@@ -114,7 +103,7 @@ export async function startService(
   settings: Record<string, string | undefined> = {},
   nodeOptions: string[] = [],
   wrapper: readonly string[] = [],
-): Promise<Service> {
+) {
   const { child, output, ended } = spawnService(
     cwd,
     { ...SETTINGS, DB_URL: 'sqlite:books.db', STORE_TIMEOUT: PATIENT, ...settings },
@@ -122,11 +111,12 @@ export async function startService(
     wrapper,
   )
   const url = await untilListening(child, output)
-  const stop: Service['stop'] = (signal = 'SIGTERM') => {
+  /** Sends the signal and waits for the end. */
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
     return ended
   }
-  return { url, process: child, output, stop }
+  return { url, process: child as ChildProcess, output, stop }
 }
 
 /**
