@@ -25,11 +25,6 @@ const ASKED: Record<
     [['Choose the column for year. If the file has no years, choose “No years”.', 'Year', 'No years']],
     ['T', 'Lent', 0],
   ],
-  'two columns that may be the same field': [
-    'titre,titel,author,year\nA,B,C,1\n',
-    [['Choose the column for title.', 'Title', 'titel']],
-    ['B', 'C', 1],
-  ],
   'a name with quotation marks': [
     '"The ""best"" of it",author,year\nQuoted,A,1\n',
     [['Choose the column for title.', 'Title', 'The "best" of it']],

@@ -38,7 +38,7 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
           })
         })
       const scrollTo = async (number: number) => {
-        await page.evaluate(`${BAR}.scrollTop = ${number} * 36`)
+        await page.evaluate(`${BAR}.scrollTop = ${number} * document.querySelector('.row').offsetHeight`)
         await isInSight(number)
         // The place is remembered when the list has been still.
         await page.waitUntil(`history.state?.row >= ${number - 40}`)
@@ -94,8 +94,8 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
       page.on('request', (request) => requests.push(request.url()))
       for (const share of [1, 0.25, 0, 0.5]) {
         await page.evaluate(`{
-          const { scrollHeight, clientHeight } = ${BAR}
-          ${BAR}.scrollTop = ${share} * (scrollHeight - clientHeight)
+          const bar = ${BAR}
+          bar.scrollTop = ${share} * (bar.scrollHeight - bar.clientHeight)
         }`)
         // The rows near the place where the bar was dropped: heads and margins are some of the height.
         await page.waitUntil(

@@ -86,19 +86,6 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await page.search('dune', 'Dune')
   })
 
-  it('shows both versions when two people edit one book, and overwrites nothing unseen', async () => {
-    const other = await openCatalogue(browser(), `${service.url}/?q=dune`)
-    await other.openBook('Dune', { Year: '1969' })
-    await page.openBook('Dune', { Author: 'F. Herbert' })
-    await other.choose('Save', 'Saved “Dune”.')
-    await page.choose('Save', 'Someone else has changed this book')
-    const versions = await page.locator('.conflict').innerText()
-    assert.match(versions, /F\. Herbert[\s\S]*Frank Herbert[\s\S]*1965[\s\S]*1969/)
-    await page.assertAccessible('conflict')
-    await page.choose('Overwrite with mine', 'Saved “Dune”.')
-    await other.context().close()
-  })
-
   it('deletes a book after some seconds, in which it can be undone', async () => {
     await page.takeClock()
     const [book] = await service.listBooks('q=dune')

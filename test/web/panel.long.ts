@@ -31,17 +31,6 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await hash('')
   })
 
-  it('can delete its book before the list has arrived', async () => {
-    const held = await page.hold('GET', /sort=author/)
-    await page.goto(`${service.url}/?sort=duplicates#book=1`)
-    await has('Volume 0')
-    await page.button('Delete').click()
-    await page.button('Undo').click()
-    await held.answered
-    await held.release()
-    await page.shows('No duplicates found')
-  })
-
   it('asks before a step back discards what is typed', async () => {
     await page.addBook({ Title: 'Half a title' })
     await hash('#new')

@@ -36,10 +36,12 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
   let proxy: Awaited<ReturnType<typeof openPrefixProxy>>
   before(async () => {
     proxy = await openPrefixProxy('/', service.url, {
-      handle({ headers: { 'sec-fetch-mode': mode } }, response) {
-        if (mode === 'navigate') wall = undefined
-        else if (wall) response.writeHead(wall.status, wall.headers).end(wall.body)
-        return wall !== undefined
+      handle({ headers: { 'sec-fetch-dest': wanted } }, response) {
+        if (wanted === 'document') wall = undefined
+        // The page may not have all of its scripts yet.
+        if (wall === undefined || wanted !== 'empty') return false
+        response.writeHead(wall.status, wall.headers).end(wall.body)
+        return true
       },
     })
   })

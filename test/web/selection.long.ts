@@ -252,14 +252,6 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.equal(await page.field('Author').inputValue(), 'Kept')
   })
 
-  it('leave the selection when a save finds out that others have deleted them', async () => {
-    const [id = 0] = await selectNew('Vanishing')
-    await page.openBook('Vanishing', { Year: '2' })
-    await service.deleteBook(id)
-    await page.choose('Save', 'Someone else has deleted this book')
-    await page.button('Clear').waitFor({ state: 'hidden' })
-  })
-
   it('keep the page from being closed before they are deleted', async () => {
     await selectNew('Closing')
     await page.choose('Delete', 'Undo')

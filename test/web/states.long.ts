@@ -26,10 +26,13 @@ describe('the states of the web page', { skip: browserMissing }, () => {
   it('a book that somebody has deleted meanwhile can be added again', async () => {
     const id = await service.createBook({ title: 'Beloved', author: 'Toni Morrison', year: 1987 })
     await page.search('beloved')
+    await page.box('Beloved').click()
     await page.openBook('Beloved')
     await page.button('Save').waitFor()
     await service.deleteBook(id)
     await page.choose('Save', 'Someone else has deleted this book')
+    // It is no longer selected.
+    await page.button('Clear').waitFor({ state: 'hidden' })
     await page.choose('Add as new book', 'Added “Beloved”.')
     await page.showsTitles('Beloved')
   })

@@ -104,11 +104,13 @@ describe('what the web page says', { skip: browserMissing }, () => {
   })
 
   it('reads and writes years as people do, where they are filtered, edited and compared', async () => {
-    const id = await service.createBook({ title: 'Ancient', author: 'Oldest', year: -480 })
+    // An `<input>` would drop the line break.
+    const book = { title: 'Anc\nient', author: 'Oldest', year: -480 }
+    const id = await service.createBook(book)
     await page.goto(`${service.url}/?author=Oldest`)
     await page.button('Statistics').click()
     await page.button('480 BC: 1 book').waitFor()
-    await page.openBook('Ancient')
+    await page.openBook('Anc ↵ ient')
     assert.equal(await page.field('Year').inputValue(), '480 BC')
     await page.fillIn({ Year: '−481' })
     await service.updateBook(id, { year: -482 })
@@ -119,7 +121,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.fillIn({ Year: '1,900' })
     await page.button('Save').click()
     await page.locator('.row .year', { hasText: '1900' }).waitFor()
-    assert.equal((await service.readBook(id)).year, 1900)
+    assert.deepEqual(await service.readBook(id), { ...book, id, year: 1900 })
     await page.getByLabel('From year').fill('500 BC')
     await page.waitForURL((url) => url.searchParams.get('year_min') === '-500')
     assert.equal(await page.getByText('is not a year').count(), 0)
@@ -189,23 +191,6 @@ describe('what the web page says', { skip: browserMissing }, () => {
       }`)
       await print()
       await page.waitUntil('globalThis.printed >= 250')
-    }
-  })
-
-  it('tells titles apart that are hard to tell apart, and stores them as they were', async () => {
-    const odd = ['Odd\nlines', 'Odd  lines', ' ', '', 'Odd שלום עולם (1)']
-    for (const title of odd) await service.createBook({ title, author: 'Oddly', year: 1234 })
-    await page.list(`${service.url}/?author=Oddly&sort=id`)
-    await count('5 books')
-    const shown = (await page.titles()).filter((text) => text !== '')
-    assert.equal(new Set(shown).size, odd.length)
-    await page.assertAccessible('odd-titles')
-    for (const [row, title] of odd.entries()) {
-      await page.locator('.row .title a').nth(row).click()
-      await page.fillIn({ Year: '1235' })
-      await page.button('Save').click()
-      await page.showsNoDialog()
-      assert.equal((await service.listBooks('year=1235&sort=-id'))[0]?.title, title)
     }
   })
 
