@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { ACCOUNT } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** Where screenshots go, if anywhere. */
-const SCREENSHOTS = process.env.SCREENSHOTS
+const { SCREENSHOTS } = process.env
 
 /** How long the page may take for anything, in milliseconds: far more than it needs on a busy machine. */
 export const PATIENCE = 30_000
@@ -24,7 +24,6 @@ export function elements(page: Page) {
   /** The box that selects a book. */
   const box = (title: string) => page.getByRole('checkbox', { name: `Select “${title}”`, exact: true })
   const showsNoDialog = () => dialog().waitFor({ state: 'hidden' })
-  const password = () => page.getByLabel('Password', { exact: true })
   /** The titles in sight, and some more, from the top. */
   const titles = async () => (await page.locator('.row .title').allTextContents()).map((text) => text.trim())
 
@@ -34,9 +33,10 @@ export function elements(page: Page) {
   }
 
   async function enterPassword(): Promise<void> {
-    await password().fill(ACCOUNT.password)
+    const password = page.getByLabel('Password', { exact: true })
+    await password.fill(ACCOUNT.password)
     await button('Log in').click()
-    await password().waitFor({ state: 'hidden' })
+    await password.waitFor({ state: 'hidden' })
   }
 
   async function chooseInMenu(name: string): Promise<void> {
@@ -82,36 +82,28 @@ export function elements(page: Page) {
 
   /** Waits until the titles in sight begin so. */
   async function showsTitles(...expected: string[]): Promise<void> {
-    for (const deadline = Date.now() + PATIENCE; ; await page.waitForTimeout(30)) {
-      const found = (await titles()).slice(0, expected.length)
-      if (JSON.stringify(found) === JSON.stringify(expected)) return
-      if (Date.now() > deadline) assert.deepEqual(found, expected)
+    let found = ''
+    const isShown = async () => {
+      found = String((await titles()).slice(0, expected.length))
+      return found === String(expected)
     }
+    await until(() => `${expected}, but ${found}`, isShown, PATIENCE)
   }
 
   /**
    * Waits until the expression is true in the page. The policy of the page forbids `waitForFunction` to evaluate a text
    * more than once.
    */
-  async function waitUntil(expression: string): Promise<void> {
-    for (
-      const deadline = Date.now() + PATIENCE;
-      !(await page.evaluate(expression));
-      await page.waitForTimeout(30)
-    )
-      assert.ok(Date.now() < deadline, `not within ${PATIENCE} ms: ${expression}`)
-  }
+  const waitUntil = (expression: string) =>
+    until(expression, () => page.evaluate<boolean>(expression), PATIENCE)
 
-  /** Keeps what is seen, if SCREENSHOTS names a directory. */
-  async function keepPicture(name: string): Promise<void> {
-    if (SCREENSHOTS === undefined) return
-    mkdirSync(SCREENSHOTS, { recursive: true })
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) })
-  }
-
-  /** Checks with the rules of axe-core for WCAG 2.2 AA and good practice. @param picture a screenshot to keep. */
+  /**
+   * Checks with the rules of axe-core for WCAG 2.2 AA and good practice.
+   * @param picture a screenshot to keep, if SCREENSHOTS names a directory.
+   */
   async function assertAccessible(picture?: string): Promise<void> {
-    if (picture !== undefined) await keepPicture(picture)
+    if (picture !== undefined && SCREENSHOTS !== undefined)
+      await page.screenshot({ path: join(SCREENSHOTS, `${picture}.png`) })
     // Not as a script element, which the policy of the page forbids.
     if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(readFileSync(AXE, 'utf8'))
     const violations =
@@ -129,8 +121,8 @@ export function elements(page: Page) {
   }
 
   return {
-    ...{ keepPicture, assertAccessible, assertFits },
-    ...{ button, link, dialog, field, box, password, titles, logIn, enterPassword, chooseInMenu },
+    ...{ assertAccessible, assertFits },
+    ...{ button, link, dialog, field, box, titles, logIn, enterPassword, chooseInMenu },
     ...{ fillIn, openBook, addBook, deleteBook, chooseFile, showsTitles, waitUntil, choose, showsNoDialog },
     /** Waits for a text. */
     shows: (text: string | RegExp) => page.getByText(text).waitFor(),

@@ -23,38 +23,29 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
   const isFocused = (label: string) =>
     page.getByLabel(label, { exact: true }).evaluate((element) => element.matches(':focus'))
 
-  it('goes to the search by “/”, except where one types', async () => {
+  it('goes to the search by “/”, except in a field', async () => {
     await page.link('Sula').focus()
     await page.keyboard.type('/so/la')
     assert.ok(await isFocused('Search'))
     assert.equal(await page.getByLabel('Search').inputValue(), 'so/la')
-    await page.addBook()
-    await page.field('Title').waitFor()
-    await page.keyboard.type('a/b')
-    assert.equal(await page.field('Title').inputValue(), 'a/b')
   })
 
   it('marks what was found, and names it in the title of the window', async () => {
-    const marks = () => page.locator('.row mark').allTextContents()
     await page.search('anos garc', 'Cien años de soledad')
-    assert.deepEqual(await marks(), ['años', 'Garc'])
+    assert.deepEqual(await page.locator('.row mark').allTextContents(), ['años', 'Garc'])
     assert.equal(await page.title(), 'anos garc – Book Catalogue')
     await page.assertAccessible('found')
     await page.goBack()
     await page.showsTitles('Sula')
     assert.equal(await page.title(), 'Book Catalogue')
-    await page.search('python 도', '백년의 고독')
-    assert.deepEqual(await marks(), ['독', 'Python'])
   })
 
   it('shows the books of the author of a row, with the mouse and with the keyboard', async () => {
-    for (const act of [
-      () => page.locator('.row .author a').first().click(),
-      async () => {
-        await page.link('Sula').focus()
-        await page.keys('ArrowRight', 'Enter')
-      },
-    ]) {
+    const withKeys = async () => {
+      await page.link('Sula').focus()
+      await page.keys('ArrowRight', 'Enter')
+    }
+    for (const act of [() => page.locator('.row .author a').first().click(), withKeys]) {
       await act()
       await page.showsTitles('Sula', 'Jazz')
       assert.match(page.url(), /\?author=Toni\+Morrison&sort=id$/)
@@ -73,7 +64,6 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
       await page.waitUntil(`document.querySelector('[name=title]').value === ''`)
       assert.ok(await isFocused('Title'))
     }
-    await page.assertAccessible()
     await page.escape()
     await page.locator('.row.added', { hasText: 'Love' }).waitFor()
   })
@@ -90,8 +80,6 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     assert.equal(await page.field('Author').inputValue(), 'Toni Morrison')
     assert.ok(await isFocused('Author'))
     assert.equal(await suggested().count(), 0)
-    await page.fillIn({ Author: '入門' })
-    await suggestions('はじめてのPython入門').waitFor()
     await page.fillIn({ Author: 'Nobody of that name' })
     await suggested().waitFor({ state: 'hidden' })
   })
@@ -102,32 +90,24 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await page.fillIn({ Author: 'garcia marq' })
     await suggestions('Gabriel García Márquez').click()
     assert.equal(await page.field('Author').inputValue(), 'Gabriel García Márquez')
-    await page.assertAccessible()
   })
 
-  it('asks for no password while an author is typed', async () => {
+  it('asks for no password while an author is typed, and suggests none for what is no longer typed', async () => {
     await page.refuse(/q=toni/, 401)
     await page.addBook({ Author: 'toni' })
     await page.waitForResponse(/q=toni/)
-    await page.fillIn({ Author: 'gabriel' })
-    await suggestions('Gabriel García Márquez').waitFor()
-    assert.equal(await page.dialog().count(), 1)
-  })
-
-  it('suggests no authors for what is no longer typed', async () => {
-    const held = await page.hold('GET', /q=toni/, () => page.addBook({ Author: 'toni' }))
+    const held = await page.hold('GET', /q=python/, () => page.fillIn({ Author: 'python' }))
     await page.fillIn({ Author: 'gabriel' })
     await suggestions('Gabriel García Márquez').waitFor()
     await held.release()
     assert.deepEqual(await suggestions().allTextContents(), ['Gabriel García Márquez'])
+    assert.equal(await page.dialog().count(), 1)
   })
 
   for (const [title, typed] of [
     ['Duplicate née', 'DUPLICATE NEE'],
     ['ガンダム', 'カ\u3099ンタ\u3099ム'],
     ['हिन्दी', 'हिन्\u200dदी'],
-    ['กำลังใจ', 'กำลังใจ'],
-    ['می\u200cخواهم', 'می\u200cخواهم'],
   ] as const)
     it(`warns of “${title}” that is there already, and no longer once it is another`, async () => {
       await service.createBook({ title, author: 'Anonymous', year: 2001 })
@@ -151,13 +131,11 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     const links = page.dialog().getByRole('status').getByRole('link')
     await page.shows('Possible duplicate:')
     assert.deepEqual(await links.allTextContents(), ['NACI EN ALAMO, maria perez, 2003'])
-    await page.assertAccessible('possible-duplicate')
     const other = await openTab(page, () => links.click())
     assert.equal(await other.field('Author').inputValue(), 'maria perez')
     await page.keys('Escape')
-    await page.openBook('nací en álamo')
-    await page.field('Title').waitFor()
-    await page.waitForTimeout(500)
+    await Promise.all([page.waitForResponse(/q=nac.*Somebody/), page.openBook('nací en álamo')])
+    await page.button('Delete').waitFor()
     assert.equal(await links.count(), 0)
   })
 })

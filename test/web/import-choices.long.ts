@@ -6,14 +6,10 @@ import { useService } from '../support/use-service.ts'
 import { page, usePage } from './page.ts'
 
 /** Files that are understood as they are: the columns in which title, author and year are found, or none in JSON. */
-const KNOWN: Record<string, readonly [string | Buffer, string[]?]> = {
+const KNOWN: Record<string, readonly [string, string[]?]> = {
   'others.csv': [
     'sep=;\r\nNr.;"Alter ""Titel""";Verfasser;Titel;Jahr\r\n1;x;A;T;1\r\n',
     ['Titel', 'Verfasser', 'Jahr'],
-  ],
-  'UTF-16, as of Excel.csv': [
-    Buffer.from('\ufefftitle\tauthor\tyear\r\nT\tA\t1\r\n', 'utf16le'),
-    ['title', 'author', 'year'],
   ],
   'list.json': ['[{"title":"T","author":"A","year":1}]'],
   'LIST.JSONL': ['{"title":"T","author":"A","year":1}\n'],
@@ -28,19 +24,6 @@ const ASKED: Record<
     'cover,title,author,timestamp\nx,T,Lent,"November 27, 2022 18:07"\n',
     [['Choose the column for year. If the file has no years, choose “No years”.', 'Year', 'No years']],
     ['T', 'Lent', 0],
-  ],
-  'two columns that may be the same field': [
-    'titre,titel,author,year\nA,B,C,1\n',
-    [['Choose the column for title.', 'Title', 'titel']],
-    ['B', 'C', 1],
-  ],
-  'names that the service does not know': [
-    'Nr.;"Name; kurz";"Wer";Jahr\n1;"Die ""Blechtrommel""";Grass, Günter;1959\n\n2;B;C;1960\n',
-    [
-      ['Choose the column for title and author.', 'Title', 'Name; kurz'],
-      ['Choose the column for author.', 'Author', 'Wer'],
-    ],
-    ['B', 'C', 1960],
   ],
   'a name with quotation marks': [
     '"The ""best"" of it",author,year\nQuoted,A,1\n',
@@ -89,9 +72,6 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
         const chosen = await page.locator('.preview th.chosen').allTextContents()
         assert.deepEqual(chosen.toSorted(), columns.toSorted())
       } else assert.equal(await page.getByText('Columns and encoding').count(), 0)
-      await page.getByLabel('Skip books already in the catalogue').uncheck()
-      await isReady()
-      assert.deepEqual(await importIt(), ['T', 'A', 1])
     })
 
   for (const [what, [content, choices, stored]] of Object.entries(ASKED))
@@ -100,11 +80,9 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       for (const [question, field, name] of choices) {
         await page.getByText(question).first().waitFor()
         if (!(await column(field).isVisible())) await page.getByText(question).click()
-        await page.assertAccessible('import-columns')
         await column(field).selectOption(name)
       }
       await isReady()
-      await page.assertAccessible('import-columns-chosen')
       assert.deepEqual(await importIt(), stored)
       // In this file only.
       await page.chooseFile('title,author,year\nF,G,2\n')
@@ -121,6 +99,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await page.shows('Choose the column for author.')
     await column('Author').selectOption({ index: 2 })
     await isReady()
+    await page.assertAccessible('import-columns')
     await column('Year').selectOption('No years')
     await page.shows('1 book has no year that can be read.')
     await column('Year').selectOption('Jahr')
@@ -131,13 +110,8 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     await page.setViewportSize({ width: 320, height: 256 })
     const others = Array.from({ length: 12 }, (_, i) => `A long name of a column ${i}`).join(';')
     await page.chooseFile(`Writer;${others}\nEmma;Jane Austen;1815\n`)
-    const message = page.getByText('Choose the column for title and year.')
-    await message.waitFor()
-    const isInSight = await message.evaluate((element) => {
-      const { x, y, width, height } = element.getBoundingClientRect()
-      return element.ownerDocument.elementFromPoint(x + width / 2, y + height / 2) === element
-    })
-    assert.ok(isInSight)
+    // A trial fails where something covers it.
+    await page.getByText('Choose the column for title and year.').click({ trial: true })
     await page.assertFits('#transfer')
     await page.assertAccessible('import-columns-320')
   })
@@ -160,7 +134,6 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
     assert.equal(await page.getByText('If its first row is a book').count(), 0)
     assert.deepEqual(await head(), ['Column 1', 'Column 2', 'Column 3'])
     assert.deepEqual(await cells(), ['Lem', 'Solaris', '1961'])
-    await page.assertAccessible('no-header')
     assert.deepEqual(await importIt(), ['Éden', 'Lem', 1959])
   })
 
@@ -194,11 +167,8 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
       'Year',
       '"=never \\"0\\"" is not a year (a whole number such as 1979 or -500).',
     ])
-    await page.assertAccessible('import-faults')
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.button('Download errors (CSV)').click(),
-    ])
+    const button = page.button('Download errors (CSV)')
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
     assert.equal(download.suggestedFilename(), 'list.csv errors.csv')
     const lines = readFileSync(await download.path(), 'utf8').split('\r\n')
     assert.equal(lines[0], '\ufeff"Line","Field","Problem"')

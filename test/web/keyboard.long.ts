@@ -20,7 +20,6 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     service.importBooks([
       { title: 'Nana', author: 'Émile Zola', year: 1880 },
       { title: 'Emma', author: 'Jane Austen', year: 1815 },
-      { title: 'nana', author: 'Emile Zola', year: 1880 },
     ]),
   )
   const browser = usePages()
@@ -61,7 +60,7 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await typeAt(page.getByLabel('Username'), ACCOUNT.username)
     await typeAt(page.getByLabel('Password'), ACCOUNT.password)
     await keys('Enter')
-    await text('3 books').waitFor()
+    await text('2 books').waitFor()
     await page.keepNotices()
 
     await enterAt('Add book')
@@ -84,26 +83,7 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await shows(text('Saved “Ulysses”.'))
 
     await keys('/', 'Control+A', 'Delete')
-    await text('4 books').waitFor()
-    await typeAt(page.getByLabel('Sort by'), 'Dup')
-    await shows(button('Select all but the first of each'))
-    await enterAt('Select all but the first of each')
-    await shows(text('1 selected'))
-    await enterAt('Edit…')
-    await shows(field('Author'))
-    await typeAt(field('Year'), '1881')
-    await keys('Enter')
-    await shows(text('Saved 1 book.'))
-    await enterAt('Select all but the first of each')
-    const [csv] = await Promise.all([page.waitForEvent('download'), enterAt('Export CSV')])
-    assert.equal(csv.suggestedFilename(), 'books.csv')
-    await enterAt('Delete')
-    await shows(text('No duplicates found'))
-    await enterAt('Undo')
-    await shows(text('2 books'))
-    await typeAt(page.getByLabel('Sort by'), 'Old')
-    await text('4 books').waitFor()
-
+    await text('3 books').waitFor()
     await enterAt('Statistics')
     await shows(page.getByRole('heading', { name: 'Top authors' }))
     await at(page.locator('.authors button').first())
@@ -112,7 +92,7 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await keys('Enter')
     await shows(text('1 book'))
     await enterAt('Author: Jane Austen, clear this filter')
-    await shows(text('4 books'))
+    await shows(text('3 books'))
 
     await enterAt('Menu', 'Import…')
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), at(field('File'), 'Enter')])
@@ -134,7 +114,7 @@ describe('every task of the web page with keys alone', { skip: browserMissing },
     await page.getByLabel('Username').waitFor()
     assert.deepEqual(
       (await service.listBooks()).map(({ title, year }) => `${title}, ${year}`),
-      ['Emma, 1815', 'nana, 1881', 'Ulysses, 1921'],
+      ['Emma, 1815', 'Ulysses, 1921'],
     )
   })
 })

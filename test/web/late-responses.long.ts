@@ -17,8 +17,6 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
   })
 
-  const values = () => Promise.all(['Title', 'Author'].map((label) => page.field(label).inputValue()))
-
   async function discard(): Promise<void> {
     await page.button('Cancel').click()
     await page.locator('form').getByRole('button', { name: 'Discard' }).click()
@@ -31,22 +29,17 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     return held
   }
 
-  for (const [what, act, expected] of [
-    ['does not replace what is typed', () => page.addBook({ Title: 'Half a ti' }), ['Half a ti', '']],
-    [
-      'does not replace the book that was chosen last',
-      () => page.openBook('Kindred', { Author: 'O. E. Butler' }),
-      ['Kindred', 'O. E. Butler'],
-    ],
-    ['opens no dialog after Escape', () => page.keys('Escape'), undefined],
-    ['opens no dialog after something was searched for', () => page.search('kin'), undefined],
+  for (const [what, act, title] of [
+    ['another book is opened', () => page.openBook('Kindred', { Author: 'O. E. Butler' }), 'Kindred'],
+    ['Escape is pressed', () => page.keys('Escape'), undefined],
+    ['something is searched for', () => page.search('kin'), undefined],
   ] as const)
-    it(`with a book that was chosen before ${what}`, async () => {
+    it(`with a book opens no dialog if meanwhile ${what}`, async () => {
       const held = await page.hold('GET', BOOK, () => page.openBook('Sula'))
       await act()
       await held.release()
-      if (expected === undefined) assert.equal(await page.dialog().count(), 0)
-      else assert.deepEqual(await values(), expected)
+      assert.equal(await page.dialog().count(), title === undefined ? 0 : 1)
+      if (title !== undefined) assert.equal(await page.field('Title').inputValue(), title)
     })
 
   it('shows no duplicate of a title that was typed before', async () => {
@@ -57,10 +50,6 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.fillIn({ Title: 'Sula, annotated' })
     await held.release()
     assert.equal(await page.getByText('Already in the catalogue').count(), 0)
-    await page.field('Author').focus()
-    await page.fillIn({ Title: 'Sula' })
-    await page.field('Author').focus()
-    await page.shows('Already in the catalogue')
   })
 
   it('does not ask for the password again after a log-in, if it says that the token before was refused', async () => {
@@ -115,9 +104,7 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
       await held.release()
       await page.shows(told)
       assert.equal(await page.field('Title').inputValue(), 'Half a ti')
-      await discard()
-      if (method === 'PUT') assert.equal(await page.locator('.row .year').first().textContent(), '1974')
-      else await page.showsTitles('Sula', 'Kindred', 'Jazz')
+      await page.locator('.row .year', { hasText: method === 'PUT' ? '1974' : '1992' }).waitFor()
     })
 
   it('of a save that was refused shows its conflict in no other dialog, and what was typed comes back', async () => {
@@ -127,11 +114,9 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.openBook('Kindred', { Year: '1980' })
     await held.release()
     await page.shows('“Sula” was not saved. Someone else has changed this book.')
-    assert.equal(await page.field('Title').inputValue(), 'Kindred')
     assert.equal(await page.field('Year').inputValue(), '1980')
     assert.equal(await page.locator('.conflict').count(), 0)
     await discard()
-    await page.assertAccessible()
     await page.button('Open').click()
     assert.equal(await page.field('Author').inputValue(), 'T. Morrison')
     assert.match(await page.locator('.conflict').innerText(), /T\. Morrison[\s\S]*Toni Morrison[\s\S]*1975/)
@@ -153,25 +138,17 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.showsNoDialog()
   })
 
-  for (const [what, url, method, begin, end] of [
-    ['a check', /dry_run=true/, 'POST', () => page.chooseFile(FILE), 'Close'],
-    [
-      'an export',
-      /spreadsheet=true/,
-      'GET',
-      async () => {
-        await page.chooseInMenu('Export…')
-        await page.button('CSV for spreadsheets').click()
-      },
-      'Cancel',
-    ],
-  ] as const)
-    it(`of ${what} is not waited for once its dialog is closed`, async () => {
-      await page.hold(method, url, begin)
-      const failed = page.waitForEvent('requestfailed')
-      await page.button(end).click()
-      assert.match((await failed).url(), url)
-    })
+  it('is not waited for once the dialog is closed of the check or the export that it is of', async () => {
+    const closeWith = async (name: string, url: RegExp) => {
+      const [failed] = await Promise.all([page.waitForEvent('requestfailed'), page.button(name).click()])
+      assert.match(failed.url(), url)
+    }
+    await page.hold('POST', /dry_run=true/, () => page.chooseFile(FILE))
+    await closeWith('Close', /dry_run=true/)
+    await page.chooseInMenu('Export…')
+    await page.hold('GET', /spreadsheet=true/, () => page.button('CSV for spreadsheets').click())
+    await closeWith('Cancel', /spreadsheet=true/)
+  })
 
   it('of an import that failed opens no dialog over another', async () => {
     const lost = Promise.withResolvers<void>()
@@ -190,29 +167,17 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await page.button('Check again').waitFor()
   })
 
-  for (const [what, query, begin, check, other] of [
-    [
-      'says of no other list that a new book does not match it',
-      'octavia',
-      () => page.addBook({ Title: 'Dawn' }),
-      /title=Dawn/,
-      'Dawn',
-    ],
-    [
-      'takes a book that no longer matches a search out of no other list',
-      'kindred',
-      () => page.openBook('Kindred', { Title: 'Wild Seed' }),
-      /title=Wild/,
-      'Wild Seed',
-    ],
+  for (const [what, begin, title] of [
+    ['a new book does not match it', () => page.addBook({ Title: 'Dawn' }), 'Dawn'],
+    ['a book no longer matches it', () => page.openBook('Kindred', { Title: 'Wild Seed' }), 'Wild Seed'],
   ] as const)
-    it(what, async () => {
-      await page.search(query, 'Kindred')
+    it(`says of no other list that ${what}`, async () => {
+      await page.search('kindred', 'Kindred')
       await begin()
-      const held = await page.hold('GET', check, () => page.button('Save').click())
-      await page.search(other, other)
+      const held = await page.hold('GET', /q=kindred&title=/, () => page.button('Save').click())
+      await page.search(title, title)
       await held.release()
-      assert.equal(await page.getByText('does not match your search').count(), 0)
+      assert.equal(await page.getByText(/match(es)? your search/).count(), 0)
       assert.equal(await page.locator('.row').count(), 1)
     })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { type CataloguePage, openCatalogue, usePages } from './page.ts'
+import { page, usePage } from './page.ts'
 
 /** Without scripts for which a machine that only runs tests has no letters. */
 const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.csv'), 'utf8')
@@ -14,36 +14,6 @@ const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.cs
   )
   .join('\n')
 
-/** What each picture shows: the address and options of the page, and what is done there. */
-const PICTURES: Record<string, [string, object, (page: CataloguePage) => Promise<unknown>]> = {
-  'list-light': ['?year_min=1800', { colorScheme: 'light' }, () => Promise.resolve()],
-  'list-dark': ['?year_min=1800', { colorScheme: 'dark' }, () => Promise.resolve()],
-  'charts-light': ['?year_min=1800', { colorScheme: 'light' }, openCharts],
-  'charts-dark': ['?year_min=1800', { colorScheme: 'dark' }, openCharts],
-  phone: [
-    '?q=the',
-    { viewport: { width: 360, height: 560 }, isMobile: true, hasTouch: true },
-    () => Promise.resolve(),
-  ],
-  edit: ['?q=kindred', {}, (page) => page.openBook('Kindred', { Year: '1980' })],
-  'import-report': [
-    '',
-    {},
-    async (page) => {
-      const rows = 'Emma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
-      await page.chooseFile(`title,author,year\n${rows}`, 'my-books.csv')
-      await page.getByText('Rows with errors are left out').click()
-      await page.shows('"about 1922" is not a year')
-      await page.button('Download errors (CSV)').scrollIntoViewIfNeeded()
-    },
-  ],
-}
-
-async function openCharts(page: CataloguePage): Promise<void> {
-  await page.button('Statistics').click()
-  await page.locator('.decades').waitFor()
-}
-
 /** The pictures of the README and of docs/web.md: this file with SCREENSHOTS=docs/images makes them anew. */
 describe('the web page with the catalogue of the examples', { skip: browserMissing }, () => {
   const service = useService(async (service) => {
@@ -51,28 +21,47 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     const response = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body: EXAMPLES })
     assert.equal(response.status, 200)
   })
-  const browser = usePages()
+  usePage(() => service.url)
 
-  const open = (query: string, options: object) =>
-    openCatalogue(browser(), `${service.url}/${query}`, {
-      viewport: { width: 900, height: 640 },
-      ...options,
+  /** Lists books in a window of this size. */
+  async function show(query: string, width = 900, height = 640): Promise<void> {
+    await page.setViewportSize({ width, height })
+    await page.goto(`${service.url}/${query}`)
+    await page.locator('.row .title').first().waitFor()
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    it(`is accessible in its ${colorScheme} colours`, async () => {
+      await page.emulateMedia({ colorScheme })
+      await show('?year_min=1800')
+      await page.assertAccessible(`list-${colorScheme}`)
+      await page.button('Statistics').click()
+      await page.locator('.decades').waitFor()
+      await page.assertAccessible(`charts-${colorScheme}`)
     })
 
-  for (const [name, [query, options, act]] of Object.entries(PICTURES))
-    it(`is accessible in the picture “${name}”`, async () => {
-      const page = await open(query, options)
-      await page.locator('.row .title').first().waitFor()
-      await act(page)
-      await page.assertAccessible(name)
-    })
+  it('is accessible on a phone', async () => {
+    await show('?q=the', 360, 560)
+    await page.assertAccessible('phone')
+  })
 
-  it('is accessible in the picture “conflict”', async () => {
-    const page = await open('?q=kindred', {})
-    const [{ id } = assert.fail()] = await service.listBooks('title=Kindred')
+  it('is accessible while a book is edited, and after somebody else has changed it', async () => {
+    await show('?q=kindred')
     await page.openBook('Kindred', { Year: '1980' })
+    await page.assertAccessible('edit')
+    const [{ id } = assert.fail()] = await service.listBooks('title=Kindred')
     await service.updateBook(id, { author: 'O. E. Butler' })
     await page.choose('Save', 'Someone else has changed this book')
     await page.assertAccessible('conflict')
+  })
+
+  it('is accessible when rows of a file have errors', async () => {
+    await show('')
+    const rows = 'Emma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
+    await page.chooseFile(`title,author,year\n${rows}`, 'my-books.csv')
+    await page.getByText('Rows with errors are left out').click()
+    await page.shows('"about 1922" is not a year')
+    await page.button('Download errors (CSV)').scrollIntoViewIfNeeded()
+    await page.assertAccessible('import-report')
   })
 })

@@ -31,17 +31,6 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await hash('')
   })
 
-  it('can delete its book before the list has arrived', async () => {
-    const held = await page.hold('GET', /sort=author/)
-    await page.goto(`${service.url}/?sort=duplicates#book=1`)
-    await has('Volume 0')
-    await page.button('Delete').click()
-    await page.button('Undo').click()
-    await held.answered
-    await held.release()
-    await page.shows('No duplicates found')
-  })
-
   it('asks before a step back discards what is typed', async () => {
     await page.addBook({ Title: 'Half a title' })
     await hash('#new')
@@ -57,20 +46,16 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
   })
 
   it('shows the next book that is clicked, and asks before it discards what is typed', async () => {
-    for (const [title, id] of [
-      ['Volume 3', 4],
-      ['Volume 5', 6],
-    ] as const) {
-      await page.openBook(title)
-      await has(title)
-      await hash(`#book=${id}`)
-    }
+    await page.openBook('Volume 3')
+    await has('Volume 3')
+    await page.openBook('Volume 5')
+    await has('Volume 5')
+    await hash('#book=6')
     await page.assertAccessible('panel')
     await page.fillIn({ Author: 'Another' })
     await page.openBook('Volume 7')
     await question()
     await page.button('Keep editing').click()
-    await has('Volume 5')
     assert.equal(await page.field('Author').inputValue(), 'Another')
     await page.openBook('Volume 7')
     await page.button('Discard').click()

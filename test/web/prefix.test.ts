@@ -32,12 +32,6 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     const link = await page.evaluate(`document.querySelector('#editor a').href`)
     assert.equal(link, `${proxy.url}#book=${BOOKS + 1}`)
     await page.keys('Escape')
-    await page.addBook({ Title: 'added under a path' })
-    await page.field('Author').focus()
-    const twin = page.link('Added under a path, B, 2000')
-    assert.equal(await twin.getAttribute('href'), `./#book=${BOOKS + 1}`)
-    await page.keys('Escape')
-    await page.button('Discard').click()
     await page.button('Menu').click()
     await page.link('API').click()
     await page.waitForURL(`${proxy.url}docs`)
@@ -50,25 +44,20 @@ describe('behind a proxy that has the service at /library/', { skip: browserMiss
     assert.equal(page.url(), `${proxy.url}?q=7#book=7`)
   })
 
-  for (const path of ['docs', 'docs/'])
-    it(`/${path} calls the service, and leads back to the page`, async () => {
-      const page = await openPage(browser(), proxy.url + path)
-      await page.logIn()
-      const list = page.locator('#listBooks')
-      await list.locator('> summary').click()
-      await list.getByRole('button', { name: 'Send' }).click()
-      await list.getByText('Books retrieved successfully').first().waitFor()
-      await page.getByRole('link', { name: 'Catalogue' }).click()
-      await page.waitForURL(proxy.url)
-    })
+  it('/docs/ calls the service, and leads back to the page', async () => {
+    const page = await openPage(browser(), `${proxy.url}docs/`)
+    await page.logIn()
+    const list = page.locator('#listBooks')
+    await list.locator('> summary').click()
+    await list.getByRole('button', { name: 'Send' }).click()
+    await list.getByText('Books retrieved successfully').first().waitFor()
+    await page.link('Catalogue').click()
+    await page.waitForURL(proxy.url)
+  })
 
   it('the document leads to the service', async () => {
-    const { servers } = (await (await fetch(`${proxy.url}openapi.json`)).json()) as {
-      servers: { url: string }[]
-    }
-    assert.deepEqual(
-      servers.map(({ url }) => new URL(url, `${proxy.url}openapi.json`).href),
-      [proxy.url],
-    )
+    const address = `${proxy.url}openapi.json`
+    const { servers } = (await (await fetch(address)).json()) as { servers: [{ url: string }] }
+    assert.equal(new URL(servers[0].url, address).href, proxy.url)
   })
 })

@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { openTab, page, series, usePage } from './page.ts'
-import { KEPT } from './timing.ts'
 
 describe('the rows of the web page', { skip: browserMissing }, () => {
   // More than one page of the list.
@@ -11,15 +10,15 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
   usePage(() => service.url, 'Volume 0')
 
   it('are links, which open in another tab with Ctrl', async () => {
-    const open = (name: string) =>
+    const open = (column: string) =>
       openTab(page, () =>
         page
-          .link(name)
+          .locator(`.row .${column} a`)
           .first()
           .click({ modifiers: ['Control'] }),
       )
-    assert.equal(await (await open('Volume 1')).field('Title').inputValue(), 'Volume 1')
-    await (await open('Series')).button('Author: Series, clear this filter').waitFor()
+    assert.equal(await (await open('title')).field('Title').inputValue(), 'Volume 0')
+    await (await open('author')).button('Author: Series, clear this filter').waitFor()
     assert.equal(await page.dialog().count(), 0)
     assert.equal(new URL(page.url()).search, '?sort=id')
   })
@@ -54,21 +53,16 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
 
   it('are deleted at once when another follows, or the notice is dismissed', async () => {
     await page.takeClock()
-    const remove = async (title: string) => {
-      await page.deleteBook(title)
-      await page.shows(`Deleted “${title}”.`)
-    }
-    const deletion = () => page.waitForResponse((response) => response.request().method() === 'DELETE')
-    await remove('Volume 10')
-    const [first] = await Promise.all([deletion(), remove('Volume 11')])
-    assert.equal(first.status(), 200)
-    assert.match(first.url(), /\/book\/11$/)
-    assert.equal(await page.button('Undo').count(), 1)
-    const [second] = await Promise.all([deletion(), page.button('Dismiss').click()])
-    assert.match(second.url(), /\/book\/12$/)
+    const deletion = (id: number) =>
+      page.waitForResponse(
+        (response) => response.request().method() === 'DELETE' && response.url().endsWith(`/book/${id}`),
+      )
+    await page.deleteBook('Volume 10')
+    await page.shows('Deleted “Volume 10”.')
+    await Promise.all([deletion(11), page.deleteBook('Volume 11')])
+    await page.hides('Deleted “Volume 10”.')
+    await Promise.all([deletion(12), page.button('Dismiss').click()])
     await page.button('Undo').waitFor({ state: 'hidden' })
-    // Otherwise it would have been deleted only now.
-    await page.clock.fastForward(KEPT)
   })
 
   it('that are deleted can be taken back after a look at another tab', async () => {
@@ -92,13 +86,11 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
       ['sort=-year', 'Of 1700', 'Of -500', 'Of 0'],
       ['sort=-year&year_min=0', 'Of 1700', 'Of 0'],
       ['sort=year&year_max=0', 'Of -500', 'Of 0'],
-      ['sort=year&year_max=-1', 'Of -500'],
       ['sort=year&year_min=1', 'Of 1700'],
       ['sort=-year&year_min=0&year_max=0', 'Of 0'],
     ] as const) {
-      await page.goto(`${service.url}/?author=Unknown&${parameters}`)
+      await page.list(`${service.url}/?author=Unknown&${parameters}`, ...titles)
       await page.shows(`${titles.length} book`)
-      await page.showsTitles(...titles)
     }
     // There are no years before 1 BC: the list is replaced once there are books.
     await page.list(`${service.url}/?author=Series`, 'Volume 129')
@@ -132,13 +124,11 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await add('Newest', '1')
     await page.showsTitles('Newest')
     await isMarked('Newest')
-    await page.reload()
-    await page.showsTitles('Newest')
-    assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
     // Chosen again, the order by default is not kept for a search.
     await page.sortBy('Title A–Z')
     await page.sortBy('Newest added')
     await page.showsTitles('Newest')
+    assert.equal(await page.getByLabel('Sort by').inputValue(), '-id')
     await page.search('volume 7', 'Volume 7')
     assert.equal(await page.getByLabel('Sort by').inputValue(), '')
     assert.match(page.url(), /\/\?q=volume\+7$/)
@@ -156,26 +146,21 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
       await isMarked(`Between ${width}`)
       await page.isInSight('.row.added')
       await page.assertAccessible(`added-${width}`)
+      // Also at the end of the list, as is the last book by the keyboard.
+      await page.list(`${service.url}/?sort=year&year_min=3450`, 'Volume 2450')
+      await add('At the end', '9000')
+      await isMarked('At the end')
+      await page.isInSight('.row.added')
+      await page.scrollTo(0)
+      await page.locator('.row .title a').first().focus()
+      await page.keys('Control+End')
+      await page.isInSight('.row.added :focus')
     })
-
-  it('is in sight also at the end of a short list, as is the last book by the keyboard', async () => {
-    await page.getByLabel('From year').fill('3450')
-    await page.showsExactly('50 books')
-    await add('At the end', '9000')
-    await isMarked('At the end')
-    await page.isInSight('.row.added')
-    await page.scrollTo(0)
-    await page.locator('.row .title a').first().focus()
-    await page.keys('Control+End')
-    await page.isInSight('.row :focus')
-    assert.equal(await page.evaluate(`document.activeElement.closest('.row').ariaRowIndex`), '52')
-  })
 
   it('that is too far down to scroll to is told, and shown with the newest first', async () => {
     await page.keepNotices()
     await add('Far away', '1')
     await page.shows('It is further down in this list')
-    await page.assertAccessible()
     await page.button('Show newest first').click()
     await page.showsTitles('Far away')
     await isMarked('Far away')

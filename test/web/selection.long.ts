@@ -21,16 +21,13 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
   const count = (text: string) =>
     page.locator('.selection [role=status]', { hasText: new RegExp(`^${text}$`) }).waitFor()
   const isNothingSelected = async () => assert.equal(await page.locator('.selection button').count(), 0)
-  const hasFocus = (element: ReturnType<typeof page.button>) =>
-    element.evaluate((each) => each.matches(':focus'))
 
   /** Selects these new books, and no others. @returns their ids. */
   async function selectNew(...titles: string[]): Promise<number[]> {
     const ids: number[] = []
     for (const title of titles) ids.push(await service.createBook({ title, author: 'A', year: 1 }))
-    const word = titles[0]?.split(' ')[0]
-    await page.goto(`${service.url}/?q=${word}`)
-    await page.getByText(`${titles.length} book`).waitFor()
+    await page.goto(`${service.url}/?q=${titles[0]?.split(' ')[0]}`)
+    await page.shows(`${titles.length} book`)
     await page.takeClock()
     await page.selectAll()
     await count(`${titles.length} selected`)
@@ -47,7 +44,11 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await count('4 selected')
     const selected = await page.locator('.row[aria-selected=true] .title').allInnerTexts()
     assert.deepEqual(selected, ['Part 2', 'Part 3', 'Part 5', 'Part 6'])
-    await page.assertAccessible('selection')
+    // Also in a low and dark window.
+    await page.setViewportSize({ width: 320, height: 256 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.assertFits()
+    await page.assertAccessible('selection-dark')
     await page.button('Clear').click()
     await page.box('Part 6').and(page.locator(':not(:checked)')).waitFor()
     await isNothingSelected()
@@ -67,7 +68,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.keys('Control+a')
     await count('30 selected')
     await page.keys('Tab')
-    assert.ok(await hasFocus(page.button('Edit…')))
+    await page.button('Edit…').and(page.locator(':focus')).waitFor()
     await page.keys('Tab', 'Tab', 'Tab', 'Enter')
     await page.button('Clear').waitFor({ state: 'hidden' })
     assert.ok(await page.evaluate(`document.activeElement.closest('[role=grid]') !== null`))
@@ -82,11 +83,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     // Without Part 2, which is between the row that was chosen last and the focus.
     await count('3 selected')
     await page.search('volume 7', 'Volume 7')
-    await page.box('Volume 7').waitFor()
-    await page
-      .locator('.row input')
-      .nth(8)
-      .click({ modifiers: ['Shift'] })
+    await page.box('Volume 70').click({ modifiers: ['Shift'] })
     await count('1 selected')
   })
 
@@ -121,23 +118,10 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await isNothingSelected()
   })
 
-  it('can be seen and edited in a low and dark window', async () => {
-    await page.setViewportSize({ width: 320, height: 256 })
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await page.box('Part 1').click()
-    await count('1 selected')
-    await page.assertFits()
-    await page.assertAccessible('selection-dark')
-    await page.button('Edit…').click()
-    await page.button('Save 1 book').waitFor()
-    await page.assertAccessible('selection-edit-dark')
-  })
-
   it('are deleted some seconds later, unless this is undone, after which they are selected again', async () => {
     const ids = await selectNew('Undone 1', 'Undone 2', 'Undone 3')
     await page.choose('Delete', 'Deleted 3 books.')
     await page.shows('No books found')
-    await page.assertAccessible()
     await page.button('Undo').click()
     await page.showsTitles('Undone 1')
     await count('3 selected')
@@ -174,52 +158,36 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.equal(await page.getByRole('grid').getAttribute('aria-rowcount'), '2431')
   })
 
-  it('are deleted with one request each', async () => {
-    await selectNew('Each', 'Each “ÿ>>???”', 'Each 漢字', 'Each\nlast')
-    const requests: string[] = []
-    page.on('request', (request) => {
-      if (BOOK.test(request.url())) requests.push(request.method())
-    })
-    await page.choose('Delete', 'No books found')
-    await page.clock.fastForward(KEPT)
-    for (let left = 4; left > 0; await page.waitForTimeout(30))
-      left = (await service.listBooks('q=each')).length
-    assert.deepEqual(requests, Array(4).fill('DELETE'))
-  })
-
-  for (const [done, method, what, changed] of [
-    ['Deleted', 'DELETE', 'changed', 'Kept 1 book that someone else has changed.'],
-    ['Saved', 'PUT', 'changed', 'Kept 1 book that someone else has changed.'],
-    ['Deleted', 'DELETE', 'deleted', '1 book was already deleted.'],
-    ['Saved', 'PUT', 'deleted', '1 book was already deleted.'],
+  for (const [done, save] of [
+    ['Deleted', false],
+    ['Saved', true],
   ] as const)
-    it(`are ${done.toLowerCase()}, except one that somebody has ${what} meanwhile`, async () => {
-      const word = `${done}${what}`
-      const [first = 0, second = 0, third = 0] = await selectNew(...[1, 2, 3].map((i) => `${word} ${i}`))
-      await page.button(method === 'PUT' ? 'Edit…' : 'Delete').click()
-      if (what === 'changed') await service.updateBook(second, { year: 2 })
-      else await service.deleteBook(second)
-      if (method === 'PUT') {
+    it(`are ${done.toLowerCase()}, except those that somebody has changed or deleted meanwhile`, async () => {
+      const titles = [1, 2, 3, 4].map((i) => `${done} ${i}`)
+      const [first = 0, second = 0, third = 0, fourth = 0] = await selectNew(...titles)
+      await page.button(save ? 'Edit…' : 'Delete').click()
+      await service.updateBook(second, { year: 2 })
+      await service.deleteBook(third)
+      if (save) {
         await page.fillIn({ Author: 'B', Year: '500 BC' })
         await page.keys('Enter')
       } else await page.clock.fastForward(KEPT)
-      await page.shows(`${done} 2 books. ${changed}`)
+      await page.shows(
+        `${done} 2 books. Kept 1 book that someone else has changed. 1 book was already deleted.`,
+      )
       await page.assertAccessible()
       // The page may be closed now.
       assert.ok(await page.evaluate(`dispatchEvent(new Event('beforeunload', { cancelable: true }))`))
-      if (method === 'PUT') await page.button('Close').click()
+      if (save) await page.button('Close').click()
       // The selection had the version from before.
       await page.button('Clear').waitFor({ state: 'hidden' })
-      const left = await service.listBooks(`q=${word}`)
       const saved = (id: number) => [id, 'B', -500]
-      const expected = method === 'PUT' ? [saved(first), saved(third)] : []
-      if (what === 'changed') expected.splice(1, 0, [second, 'A', 2])
+      const left = await service.listBooks(`q=${done}`)
       assert.deepEqual(
         left.map(({ id, author, year }) => [id, author, year]),
-        expected,
+        save ? [saved(first), [second, 'A', 2], saved(fourth)] : [[second, 'A', 2]],
       )
-      if (left.length > 0) await page.showsTitles(...left.map(({ title }) => title))
-      else await page.shows('No books found')
+      await page.showsTitles(...left.map(({ title }) => title))
       assert.equal(await page.locator('.row').count(), left.length)
     })
 
@@ -255,7 +223,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.ok(await page.box('Part 1').isChecked())
   })
 
-  it('are saved as a file for spreadsheets, which an import understands', async () => {
+  it('are saved as a file for spreadsheets, as they are now', async () => {
     await page.box('Part 1').click()
     await page.openBook('Part 1', { Year: '1901' })
     await page.keys('Enter')
@@ -265,10 +233,6 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     const [book] = await service.listBooks('title=Part+1')
     const row = `"${book?.id}","Part 1","'=Parts, ""all""","1901"`
     assert.equal(text, `\ufeff"book-catalogue id","title","author","year"\r\n${row}\r\n`)
-    const options = { headers: { authorization: service.token, 'content-type': 'text/csv' }, body: text }
-    const url = `${service.url}/books/import?dry_run=true&skip_existing=true`
-    const response = await fetch(url, { method: 'POST', ...options })
-    assert.equal(((await response.json()) as { data: { skipped: number } }).data.skipped, 1)
   })
 
   it('do not lose what is typed for them by Escape, and get only what the dialog shows', async () => {
@@ -276,34 +240,21 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.button('Edit…').click()
     await page.choose('Save 1 book', 'Enter an author or a year.')
     await page.fillIn({ Author: 'Half a name' })
-    for (let times = 0; times < 6; times++) {
-      await page.keys('Escape')
-      await page.waitForTimeout(50)
-    }
+    for (let times = 0; times < 6; times++) await page.keys('Escape')
     assert.equal(await page.field('Author').inputValue(), 'Half a name')
     await page.shows('Press Cancel to discard what you typed.')
     await page.assertAccessible()
     await page.cancel()
     await page.button('Edit…').click()
     assert.equal(await page.field('Author').inputValue(), '')
-    assert.equal(await page.getByText('Press Cancel to discard').count(), 0)
     await page.fillIn({ Author: 'Kept', Year: 'never' })
     await page.choose('Save 1 book', '“never” is not a year')
     assert.equal(await page.field('Author').inputValue(), 'Kept')
   })
 
-  it('leave the selection when a save finds out that others have deleted them', async () => {
-    const [id = 0] = await selectNew('Vanishing')
-    await page.openBook('Vanishing', { Year: '2' })
-    await service.deleteBook(id)
-    await page.choose('Save', 'Someone else has deleted this book')
-    await page.button('Clear').waitFor({ state: 'hidden' })
-  })
-
   it('keep the page from being closed before they are deleted', async () => {
     await selectNew('Closing')
-    await page.button('Delete').click()
-    await page.button('Undo').waitFor()
+    await page.choose('Delete', 'Undo')
     const [asked] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
     assert.equal(asked.type(), 'beforeunload')
     await asked.dismiss()

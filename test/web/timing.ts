@@ -1,16 +1,8 @@
-import type { Page, Request } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { PATIENCE } from './elements.ts'
 
 /** How long it takes from now on until a timer fires that was made longer, in milliseconds. */
 export const KEPT = 4 * PATIENCE
-
-/** A response of the service that its page does not get before the test releases it. */
-interface HeldResponse {
-  /** Once the service has answered. */
-  readonly answered: Promise<void>
-  /** Lets the response through, and waits until the page has had it, unless it had given up on it. */
-  release(): Promise<void>
-}
 
 /** What makes time pass, or responses wait, on a page. */
 export function timing(page: Page) {
@@ -22,36 +14,34 @@ export function timing(page: Page) {
     }`)
 
   /**
-   * Holds the response to the next request with this method whose URL matches.
+   * Holds the response to the next request with this method whose URL matches until it is released.
    * @param act brings the request about. The response is held then, otherwise it will be.
    */
-  async function hold(method: string, pattern: RegExp, act?: () => Promise<unknown>): Promise<HeldResponse> {
+  async function hold(method: string, pattern: RegExp, act?: () => Promise<unknown>) {
     const answered = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
-    const isHeld = (request: Request) => request.method() === method && pattern.test(request.url())
-    const ended = new Promise((resolve) => {
-      for (const event of ['requestfinished', 'requestfailed'] as const)
-        page.on(event as 'requestfinished', (request) => isHeld(request) && resolve(undefined))
-    })
+    const ended = Promise.withResolvers<void>()
     let isFirst = true
     await page.route(pattern, async (route) => {
-      if (!isFirst || !isHeld(route.request())) return route.fallback()
+      if (!isFirst || route.request().method() !== method) return route.fallback()
       isFirst = false
       const response = await route.fetch()
       answered.resolve()
       await released.promise
       // The page may have given it up.
       await route.fulfill({ response }).catch(() => {})
+      ended.resolve()
     })
     if (act !== undefined) {
       await act()
       await answered.promise
     }
     return {
+      /** Once the service has answered. */
       answered: answered.promise,
-      async release() {
+      async release(): Promise<void> {
         released.resolve()
-        await ended
+        await ended.promise
         // What the page does with one response it has done before it gets the next.
         await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
       },

@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { logIn } from '../support/client.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Service, startService, temporaryDirectory } from '../support/service.ts'
 import { page, series, usePage } from './page.ts'
-import { Relay } from './relay.ts'
-
-/** More than the page asks for at once. */
-const VOLUMES = series(400)
 
 /** How long the page waits before it asks again, in milliseconds. */
 const RETRY = 3000
@@ -18,29 +15,29 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
   const directory = temporaryDirectory()
   let service: Service
   let starts = 0
-  /** The page keeps its address while the service is restarted on another port. */
-  let relay: Relay
+  /** The page keeps its address while the service is restarted. */
+  let PORT: string
 
   before(async () => {
+    PORT = String(await freePort())
     await start()
     const headers = { authorization: await logIn(service.url), 'content-type': 'application/json' }
-    const body = JSON.stringify([{ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 }, ...VOLUMES])
+    // More than the page asks for at once.
+    const books = [{ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 }, ...series(400)]
+    const body = JSON.stringify(books)
     const response = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body })
     assert.equal(response.status, 200)
-    relay = await Relay.open(() => service.url)
   })
-  usePage(() => relay.url, 'Kindred')
+  usePage(() => service.url, 'Kindred')
   after(async () => {
-    await relay?.[Symbol.asyncDispose]()
     await service?.stop()
     directory.remove()
   })
 
   /** Another key each time: the tokens of before are refused. */
   async function start(): Promise<void> {
-    service = await startService(directory.path, {
-      SECRET_TOKEN: `the secret of the tests, number ${++starts}`,
-    })
+    const SECRET_TOKEN = `the secret of the tests, number ${++starts}`
+    service = await startService(directory.path, { PORT, SECRET_TOKEN })
   }
 
   async function restart(): Promise<void> {
@@ -55,12 +52,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
   /** The service cannot be reached, and the page has the clock of the tests. */
   async function goAway(): Promise<void> {
     await page.clock.install()
-    relay.isAway = true
+    await page.context().setOffline(true)
   }
 
   /** Lets the page reach the service again at its next attempt. */
   async function comeBack(): Promise<void> {
-    relay.isAway = false
+    await page.context().setOffline(false)
     await page.clock.fastForward(RETRY)
   }
 
@@ -87,7 +84,6 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await goAway()
     await page.search('kin')
     await page.shows(AWAY)
-    await page.assertAccessible()
     await page.chooseInMenu('Export…')
     await page.choose('CSV for spreadsheets', 'Nothing was exported.')
     await page.assertAccessible()
@@ -100,7 +96,7 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await page.hides(AWAY)
   })
 
-  it('presses no other button with a click during which the service comes back', async () => {
+  it('presses no other button with a click during which the service comes back, and gives the list the focus', async () => {
     await goAway()
     await page.search('nothing is like this')
     await page.button('Retry now').hover()
@@ -110,15 +106,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await page.mouse.up()
     await page.waitForTimeout(300)
     assert.equal(await page.getByLabel('Search').inputValue(), 'nothing is like this')
-  })
-
-  it('gives the focus to the list that comes after a retry', async () => {
     await goAway()
     await page.search('volume 7')
     await page.button('Retry now').focus()
     await comeBack()
     await page.showsTitles('Volume 7')
-    assert.equal(await page.evaluate("document.activeElement.closest('[role=grid]') !== null"), true)
+    assert.ok(await page.evaluate("document.activeElement.closest('[role=grid]') !== null"))
   })
 
   it('shows the books that it has while the service is away, and the others after a restart with another key', async () => {
@@ -167,7 +160,6 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     // Nor does counting, which would begin half a second later.
     await page.clock.runFor(2000)
     assert.equal(await page.locator('#login[open]').count(), 0)
-    await page.assertAccessible()
     await page.choose('Try again', 'Your changes are kept')
     assert.equal(await page.getByText('Wrong username or password.').count(), 0)
     await page.enterPassword()
