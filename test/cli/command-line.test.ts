@@ -78,14 +78,13 @@ describe('the command line', () => {
   })
 
   it('tells how each command is used, and refuses what it does not know', async () => {
-    for (const name of COMMANDS) {
-      const lines = ['--help', '-h', '--unknown', 'a b c'].map((args) => `${name} ${args}`)
-      for (const [i, ended] of (await runAll(directory.path, lines)).entries())
-        assertWritten(
-          ended,
-          lines[i] ?? '',
-          i < 2 ? `Usage: book-catalogue ${name}…\n\n…` : '! book-catalogue: …',
-        )
+    const lines = COMMANDS.flatMap((name) =>
+      ['--help', '-h', '--unknown', 'a b c'].map((args) => `${name} ${args}`),
+    )
+    for (const [i, ended] of (await runAll(directory.path, lines)).entries()) {
+      const [name] = lines[i]?.split(' ') ?? []
+      const usage = `Usage: book-catalogue ${name}…\n\n…`
+      assertWritten(ended, lines[i] ?? '', i % 4 < 2 ? usage : '! book-catalogue: …')
     }
   })
 
@@ -359,13 +358,10 @@ id,title,author,year
     const store = await openStore(parseDbUrl(DB_URL), { timeout: 60_000 })
     await store.import(Readable.from([Array(5000).fill({ title: 'x'.repeat(400), author: 'A', year: 1 })]))
     await store.close()
-    for (const event of ['data', 'readable']) {
-      const { child, ended } = begin({ DB_URL }, 'export', '-')
-      await once(child.stdout, event)
-      child.kill('SIGINT')
-      child.stdout.resume()
-      assert.deepEqual(await ended, [[1, null], 'Cannot export: interrupted; nothing is left behind\n'])
-    }
+    const { child, ended } = begin({ DB_URL }, 'export', '-')
+    await once(child.stdout, 'data')
+    child.kill('SIGINT')
+    assert.deepEqual(await ended, [[1, null], 'Cannot export: interrupted; nothing is left behind\n'])
     for (const url of ['sqlite:books.db', DB_URL]) {
       const { child, ended } = begin({ DB_URL: url }, 'export', '-')
       child.stdout.destroy()

@@ -26,7 +26,7 @@ function run(args: readonly string[], more: { file?: string; cwd?: string; env?:
 }
 
 describe('bin/pinned-node.js', () => {
-  it('runs the pinned Node.js, also as the node of programs that it starts, with the arguments that it is given', () => {
+  it('runs the pinned Node.js, also as the node of programs, with the arguments that it is given', () => {
     const script = `const { execFileSync } = require('child_process')
       const node = execFileSync('node', ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
       process.stdout.write(JSON.stringify([process.versions.node, node, process.argv.slice(1)]))`
