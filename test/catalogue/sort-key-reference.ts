@@ -1,6 +1,6 @@
 /** The rules of src/catalogue/sort-key.ts in their plainest form, character by character. */
 import assert from 'node:assert/strict'
-import { foldedLetters } from './search-words-reference.ts'
+import { foldLetters } from '../../src/catalogue/search-words.js'
 
 export const ARTICLES =
   'the a an der die das ein eine le la les un une el los las il lo gli uno una de het een'.split(' ')
@@ -64,7 +64,7 @@ function afterArticle(characters: readonly string[]): string | undefined {
 function words(text: string): string[] {
   const found: string[] = []
   let word = ''
-  const characters = [...foldedLetters(text).normalize('NFC')]
+  const characters = [...foldLetters(text).normalize('NFC')]
   const end = () => {
     if (word !== '') found.push(word)
     word = ''

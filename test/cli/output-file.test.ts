@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { writeNewFile } from '../../src/cli/output-file.ts'
 import { OperatorError } from '../../src/errors.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
-function newPath(t: TestContext) {
-  const directory = temporaryDirectory()
-  t.after(directory.remove)
-  return { path: join(directory.path, 'new'), files: () => readdirSync(directory.path) }
-}
-
 describe('a new file', () => {
-  it('has all its parts once it has its name', async (t) => {
-    const { path, files } = newPath(t)
+  const directory = temporaryDirectory()
+  after(directory.remove)
+  const path = join(directory.path, 'new')
+  const files = () => readdirSync(directory.path)
+
+  it('has all its parts once it has its name', async () => {
     // The short ones at the end wait for each other.
     const parts = ['a'.repeat(1_000_000), ...Array(100).fill('é\n')]
     async function* all() {
@@ -27,12 +25,12 @@ describe('a new file', () => {
     await writeNewFile(path, all())
     assert.equal(readFileSync(path, 'utf8'), parts.join(''))
     assert.deepEqual(files(), ['new'])
+    rmSync(path)
   })
 
-  for (const parts of [[], ['some']])
-    it(`leaves nothing behind when it fails after ${parts.length} parts`, async (t) => {
-      const { path, files } = newPath(t)
-      const failure = new Error('boom')
+  it('leaves nothing behind when it fails, at once or later, and replaces none that is made meanwhile', async () => {
+    const failure = new Error('boom')
+    for (const parts of [[], ['some']]) {
       async function* failing() {
         yield* parts
         throw failure
@@ -41,16 +39,12 @@ describe('a new file', () => {
       // An operation that had begun before has ended after others like it.
       for (let i = 0; i < 10; i++) await readdir('.')
       assert.deepEqual(files(), [])
-    })
-
-  it('does not replace one that another program makes meanwhile', async (t) => {
-    const { path, files } = newPath(t)
-    async function* parts() {
+    }
+    async function* overtaken() {
       writeFileSync(path, 'mine')
       yield 'ours'
     }
-    await assert.rejects(writeNewFile(path, parts()), OperatorError)
-    assert.deepEqual(files(), ['new'])
-    assert.equal(readFileSync(path, 'utf8'), 'mine')
+    await assert.rejects(writeNewFile(path, overtaken()), OperatorError)
+    assert.deepEqual([files(), readFileSync(path, 'utf8')], [['new'], 'mine'])
   })
 })

@@ -7,15 +7,10 @@ import { nodeFlags, VARIABLES } from '../../bin/start-options.js'
 const ROOT = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 
-describe('Node.js is started with the variables and flags of npm start', () => {
+it('Node.js is started with the variables and flags of npm start by the image and the systemd unit', () => {
   const names = [...Object.keys(VARIABLES), ...nodeFlags().map((flag) => flag.split('=')[0] ?? flag)]
-
-  for (const file of ['Dockerfile', 'docs/operations.md']) {
-    it(`by ${file}`, () => {
-      assert.ok(names.length > 2)
-      for (const name of names) assert.ok(read(file).includes(name), name)
-    })
-  }
+  for (const file of ['Dockerfile', 'docs/operations.md'])
+    for (const name of names) assert.ok(read(file).includes(name), `${file}: ${name}`)
 })
 
 /**
@@ -28,23 +23,19 @@ describe('the pinned Node.js is found by its package', () => {
   const OTHER_NODE =
     /(?<![\w:./-])node(?:[ \t]+|", ?")(?!(?:\.\.\/)?(?:bin\/(?:pinned-node|book-catalogue)|package\/build)\.js\b)[\w./"-]/
 
-  for (const file of ['package.json', 'bench/package.json']) {
-    const { scripts } = JSON.parse(read(file)) as { scripts: Record<string, string> }
-    for (const [name, script] of Object.entries(scripts)) {
-      it(`by ${name} of ${file}, in words that every shell understands`, () => {
-        assert.doesNotMatch(script, LINK)
-        assert.doesNotMatch(script, OTHER_NODE)
-        assert.doesNotMatch(script, /^\w+=|\bexec\b|\|\||[';$%]/)
-      })
-    }
-  }
-
-  for (const file of ['.ci/run', ...globSync(['*.md', 'docs/*.md', 'bench/*.md'], { cwd: ROOT })])
-    it(`by ${file}`, () => {
-      const commands = file.endsWith('.md') ? read(file).match(/```.*?```|`[^`\n]+`/gs) : [read(file)]
-      for (const command of commands ?? []) {
-        assert.doesNotMatch(command, LINK)
-        assert.doesNotMatch(command, OTHER_NODE)
-      }
+  for (const file of ['package.json', 'bench/package.json'])
+    it(`by the scripts of ${file}, in words that every shell understands`, () => {
+      const { scripts } = JSON.parse(read(file)) as { scripts: Record<string, string> }
+      for (const script of Object.values(scripts))
+        for (const other of [LINK, OTHER_NODE, /^\w+=|\bexec\b|\|\||[';$%]/])
+          assert.doesNotMatch(script, other)
     })
+
+  it('by .ci/run, and by the commands in documents', () => {
+    for (const file of ['.ci/run', ...globSync(['*.md', 'docs/*.md', 'bench/*.md'], { cwd: ROOT })]) {
+      const commands = file.endsWith('.md') ? read(file).match(/```.*?```|`[^`\n]+`/gs) : [read(file)]
+      for (const command of commands ?? [])
+        for (const other of [LINK, OTHER_NODE]) assert.doesNotMatch(command, other, file)
+    }
+  })
 })

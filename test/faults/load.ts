@@ -18,8 +18,6 @@ export interface LoadOptions {
   readonly authorLength?: number
   /** Leave a book alone once a write to it was refused, because a server may still do it, and that after the next one. */
   readonly leaveRefused?: boolean
-  /** Whether books are updated and deleted, too. */
-  readonly changes?: boolean
   /** How long a client waits between two writes, in milliseconds. */
   readonly pause?: number
 }
@@ -44,7 +42,7 @@ export class Load {
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#caller = new Caller({ url })
     this.#journal = journal
-    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, changes: true, pause: 0 }
+    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, pause: 0 }
     this.#options = { ...defaults, ...options }
     const known = journal.knownBooks()
     const length = this.#options.clients
@@ -82,7 +80,7 @@ export class Load {
   }
 
   async #write(books: TrackedBook[]): Promise<Outcome> {
-    const isNew = !this.#options.changes || books.length < FEW || Math.random() < 0.4
+    const isNew = books.length < FEW || Math.random() < 0.4
     const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
@@ -149,13 +147,13 @@ export async function surviveFault(
   journal: Journal,
   begin: () => Promise<() => Promise<unknown>>,
   isEnough: (load: Load) => boolean,
-  { during = {}, ...options }: LoadOptions & { readonly during?: LoadOptions } = {},
+  options: LoadOptions = {},
 ): Promise<Load> {
   const works = () => loadUntil(url, journal, ({ acknowledged }) => acknowledged > 300, options)
   await works()
   assert.equal(journal.figures.refused, 0)
   const end = await begin()
-  const load = await loadUntil(url, journal, isEnough, { ...options, ...during })
+  const load = await loadUntil(url, journal, isEnough, options)
   assert.equal(load.reads.failed, 0)
   await end()
   const { refused } = journal.figures

@@ -26,7 +26,7 @@ interface Outage {
   readonly isPartial?: boolean
 }
 
-const restart = (how: 'clean' | 'immediate' | 'kill'): Outage => ({
+const restart = (how: 'clean' | 'kill'): Outage => ({
   begin: (server) => server.stop(how),
   end: (server) => server.start(),
   isPartial: true,
@@ -34,7 +34,6 @@ const restart = (how: 'clean' | 'immediate' | 'kill'): Outage => ({
 
 const OUTAGES: Record<string, Outage> = {
   'a clean restart': restart('clean'),
-  'an immediate restart': restart('immediate'),
   'kill -9': restart('kill'),
   'standing still': { begin: (server) => server.freeze(), end: (server) => server.thaw() },
   'a network that falls silent': {

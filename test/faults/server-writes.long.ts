@@ -112,16 +112,14 @@ onEachServer(
     }
 
     if (engine === 'postgres')
-      for (const count of [1, 20]) {
-        it(`creates no book: ${count} at once`, async (t) => {
-          const { url, network, caller } = await hold(t)
-          await Promise.all(Array.from({ length: count }, () => caller.call('POST /book', BOOK)))
-          await caller.ok('POST /book', BOOK)
-          const before = (await readRows(server(), url)).length
-          await network.letGo()
-          assert.equal((await readRows(server(), url)).length, before)
-        })
-      }
+      it('creates no book', async (t) => {
+        const { url, network, caller } = await hold(t)
+        await Promise.all(Array.from({ length: 20 }, () => caller.call('POST /book', BOOK)))
+        await caller.ok('POST /book', BOOK)
+        const before = (await readRows(server(), url)).length
+        await network.letGo()
+        assert.equal((await readRows(server(), url)).length, before)
+      })
   },
   { concurrency: true },
 )

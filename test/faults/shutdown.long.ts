@@ -12,8 +12,7 @@ import { readStored } from './stored.ts'
 /** More of them by hand: `SHUTDOWN_CYCLES=100`. */
 const CYCLES = Number(process.env.SHUTDOWN_CYCLES ?? 5)
 
-/** Clients that keep their connection, and clients that make one for each request. */
-const [KEEPING, CONNECTING] = [24, 8]
+const CLIENTS = 32
 
 const authorization = `Authorization: ${expiringAt(EXP)}`
 
@@ -43,8 +42,8 @@ for (let cycle = 1; cycle <= CYCLES; cycle++)
   it(`SIGTERM under load cuts no response, and leaves no request without one that was sent before it: ${cycle}`, async () => {
     const service = await startService(directory.path)
     const load = new Requests()
-    const clients = Array.from({ length: KEEPING + CONNECTING }, (_, i) =>
-      load.client(service.url, `cycle ${cycle} client ${i}`, i < KEEPING),
+    const clients = Array.from({ length: CLIENTS }, (_, i) =>
+      load.client(service.url, `cycle ${cycle} client ${i}`),
     )
     // One that is in the middle of its body, and one that does not read its response yet.
     const body = bodyOf('POST /book', 'halting')
@@ -69,7 +68,7 @@ for (let cycle = 1; cycle <= CYCLES; cycle++)
     assert.deepEqual(load.faults, [])
   })
 
-/** Clients that send requests one after another until the service accepts no connection. */
+/** Clients that each keep a connection and send requests until the service accepts none. */
 class Requests {
   readonly faults: string[] = []
   /** The titles of books that may not be stored. */
@@ -77,22 +76,22 @@ class Requests {
   answered = 0
   isStopping = false
 
-  async client(url: string, name: string, isKeeping: boolean): Promise<void> {
+  async client(url: string, name: string): Promise<void> {
     for (let i = 0; ; ) {
       const opened = await RawConnection.open(url).catch(() => undefined)
       if (opened === undefined) return
       using connection = opened
       do i++
-      while ((await this.#ask(connection, `${name} request ${i}`, isKeeping)) && isKeeping)
+      while (await this.#ask(connection, `${name} request ${i}`))
     }
   }
 
   /** @returns whether the connection stays. */
-  async #ask(connection: RawConnection, title: string, isKeeping: boolean): Promise<boolean> {
+  async #ask(connection: RawConnection, title: string): Promise<boolean> {
     const line = pick()
     await connection.send(requestOf(line, bodyOf(line, title)))
-    // What the system had before the signal is there for the service to read, but a new connection may not be accepted.
-    const isOwed = isKeeping && !this.isStopping
+    // What the system had before the signal is there for the service to read.
+    const isOwed = !this.isStopping
     try {
       const { status, headers } = await connection.response()
       this.answered++

@@ -39,18 +39,17 @@ describe('exports of other programs', () => {
       assert.deepEqual([report.source, report.withoutYear], [source, 1])
     })
 
-  for (const [program, header, row, author, year] of [
-    ['Calibre', 'title,authors,pubdate', 'Solaris,A & B & A,1965-08-01', 'A, B', 1965],
-    ['StoryGraph', 'Title,Authors,Contributors,ISBN/UID,Format', 'Solaris,"S. Lem, B",T,1,x', 'S. Lem, B', 0],
-    ['BookWyrm', 'title,author_text,remote_id,start_date', 'Solaris,S. Lem,x,2024-01-02', 'S. Lem', 0],
-    ['Handy Library', 'Titolo;Autore;Data di pubblicazione', 'Solaris;S. Lem;2013-xx-xx', 'S. Lem', 2013],
-  ] as const)
-    it(`${program}, with one row`, async () => {
+  it('are told if they have one row, and have no year in some programs', async () => {
+    for (const [source, header, row, author, year] of [
+      ['Calibre', 'title,authors,pubdate', 'Solaris,A & B & A,1965-08-01', 'A, B', 1965],
+      ['StoryGraph', 'Title,Authors,Contributors,ISBN/UID', 'Solaris,"S. Lem, B",T,1', 'S. Lem, B', 0],
+      ['BookWyrm', 'title,author_text,remote_id,start_date', 'Solaris,S. Lem,x,2024-01-02', 'S. Lem', 0],
+      ['another program', 'Titolo;Autore;Data di pubblicazione', 'Solaris;S. Lem;2013-xx-xx', 'S. Lem', 2013],
+    ] as const) {
       const report = await assertRead(`${header}\n${row}\n`, [{ title: 'Solaris', author, year }])
-      const isKnown = ['Calibre', 'StoryGraph', 'BookWyrm'].includes(program)
-      assert.equal(report.source, isKnown ? program : 'another program')
-      assert.equal(report.withoutYear, year === 0 ? 1 : 0)
-    })
+      assert.deepEqual([report.source, report.withoutYear], [source, year === 0 ? 1 : 0])
+    }
+  })
 
   it('are told by their columns, whatever else there is, as is our own file', async () => {
     const own = await assertRead('Titel,title,author,year,Jahr\nU,T,A,1,2\n', [bookOf(1)])
@@ -62,11 +61,9 @@ describe('exports of other programs', () => {
 describe('columns are told by their names', () => {
   for (const header of [
     'Titel;Verfasser;Ersch.-Jahr',
-    'Titel;Verfasser;Jahr der Veröffentlichung',
     'Ti\u0301tulo;autor(es);an\u0303o',
     'TITLE,Written by,PubDate',
     '="Title";="Authors";="Original Publication Year"',
-    'Название;Автор;Год издания',
     'KİTAP ADI,YAZAR,BASIM YILI',
     '书名;作者;出版年份',
     'اسم الكتاب,المؤلف,سنة النشر',
@@ -79,9 +76,7 @@ describe('columns are told by their names', () => {
 
   for (const [header, title, author, year] of [
     ['Title,Author,Year Published,Original Publication Year', 'Title', 'Author', 'Original Publication Year'],
-    ['Secondary Author,Primary Author,Title,Date', 'Title', 'Primary Author', 'Date'],
     ['Jahr;Titel;"=""Verfasser""" ', 'Titel', 'Verfasser', 'Jahr'],
-    ['Name,Author,Year', null, 'Author', 'Year'],
     ['Title,Titel,Author', null, 'Author', null],
   ] as const)
     it(`the report names those that were found: ${header}`, async () => {
@@ -103,16 +98,9 @@ describe('columns are told by their names', () => {
     await assertRead(`${others},Title,Author,Published\n${cells},T,A,1999\n`, [bookOf(1999)])
   })
 
-  for (const [field, header] of [
-    ['title', 'subtitle,author,year'],
-    ['author', 'title,author sort,year'],
-    ['year', 'title,author,date read'],
-    ['year', 'Title,Authors,AR'],
-  ])
-    it(`but not guessed: ${header}`, async () =>
-      void (await assertRefused(`${header}\n`, new RegExp(`and none that is known to be the ${field}`))))
-
-  it('of which at most thirty are in the message', async () => {
+  it('but not guessed, and at most thirty are in the message', async () => {
+    for (const header of ['title,author,date read', 'Title,Authors,AR'])
+      await assertRefused(`${header}\n`, /and none that is known to be the year/)
     await assertRefused(`${'x,'.repeat(31)}y\n`, /columns (?:"x", ){29}"x" and 2 more, and none/)
     await assertRefused(`${'x,'.repeat(29)}y\n`, /columns (?:"x", ){29}"y", and none/)
   })
@@ -129,7 +117,6 @@ describe('columns are told by their names', () => {
     for (const [header, name, columns] of [
       ['book-catalogue id,title,author,year,author', 'author'],
       ['Titel,Titel,Autor,Jahr', 'titel', { title: 'Titel' }],
-      ['title,authors,pubdate,pubdate', 'pubdate'],
     ] as const) {
       const several = `several columns are named "${name}" (case does not matter)`
       await assertRefused(`${header}\n`, `${several}; rename all but the right one`, { columns })
@@ -174,14 +161,7 @@ describe('a mapping of columns', () => {
     it(`is refused if it is ${text}`, () => assert.equal(parseColumns(text), undefined))
 
   for (const [what, text, columns, title, author, year] of [
-    [
-      'some, and the others are found by name',
-      'Author,Titel,year\nA, T  U ,1\n',
-      'title=Titel',
-      'T U',
-      'A',
-      1,
-    ],
+    ['some of them', 'Author,Titel,year\nA, T  U ,1\n', 'title=Titel', 'T U', 'A', 1],
     ['one of our own file', 'title,author,year,s\n T ,A,1,U\n', 'title=s', 'U', 'A', 1],
     ['one column for two fields', 'title,name\nT,1984\n', 'author=name,year=name', 'T', '1984', 1984],
     ['a column of texts as they are', "Titel,author,year\n'=T,A,1\n", 'title=Titel', "'=T", 'A', 1],
@@ -209,9 +189,7 @@ describe('columns that are numbered, because a file has no header', () => {
   const options = { hasHeader: false, columns: parseColumns('title=2,author=1,year=3') }
 
   for (const [what, text, ...years] of [
-    ['from the first line, which is a book', 'A,T,c1999\nA, T ,1\n', 1999, 1],
     ['after a byte order mark and a line that declares the delimiter', '\ufeffsep=;\r\nA;T;1,5\r\n', 0],
-    ['with the delimiter of its first line', 'A\tT\t1\nA\tT\t2\n', 1, 2],
     ['after empty rows', '\n,,\nA,T,1', 1],
     ['with line breaks in the first row', '"A",T,1,"x\n\ny"\nA,T,2,\n', 1, 2],
   ] as const)
@@ -246,7 +224,6 @@ describe('columns that are numbered, because a file has no header', () => {
     await assertRefused('A,"T" x",1\nA,T,1\n', `line 1: the row has ${misplaced}; correct it`, options)
     await assertRefused('\n,,\n', 'the file is empty', options)
     const only = 'a header can be missing only for CSV'
-    for (const format of ['ndjson', 'json'] as const)
-      await assertRefused('[]', only, { format, hasHeader: false })
+    await assertRefused('[]', only, { format: 'json', hasHeader: false })
   })
 })

@@ -14,13 +14,12 @@ describe('CSV is read with', () => {
     ['a byte order mark, other columns, another order', '\ufeff"Year",shelf,Author,Title\r\n5,x,A,T\r\n', 5],
     ['as many semicolons as commas', 'title,author,year,a;b;c;d\nT,A,5,\n', 5],
     ['semicolons, and commas in quoted names', '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n', 5],
-    ['a comma that Excel declares, in quotes', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
+    ['a comma that Excel declares', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
     ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
     ['tabs, CR LF, then LF', 'title\tyear\tauthor\r\nT\t1\tA\n', 1],
     ['unused cells left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', 1, 2, 3],
     ['a cell left out after a stray quote', 'Note,Title,Author,Year,ISBN\nx" y,T,A,1,9\nn,T,A,2\n', 1, 2],
     ['empty cells added', 'title;author;year\nT;A;1;\nT;A;2;;\nT;A;3; ; \n', 1, 2, 3],
-    ['the year left out, of Goodreads', 'Title,Author,Year Published,Additional Authors\nT,A,1\nT,A\n', 1, 0],
   ] as const)
     it(what, async () => void (await assertRead(text, years.map(bookOf))))
 
@@ -89,12 +88,10 @@ describe('CSV is refused', () => {
     ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
     ['an open quote', `${header}\nT,A,1\n"${'x'.repeat(2_200_000)}`, `line 3: ${TOO_LONG}`],
     ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
-    ['1001 fields', `${header}\nT,A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
     ['1001 fields with quotes', `${header}\n"T",A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
     ['endless fields', `${header}\nT,A,1\n${','.repeat(1_000_000)}`, `line 3: ${TOO_WIDE}`],
     ['JSON in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, JSON_INSTEAD],
     ['JSON in many lines', '[\n  {\n', JSON_INSTEAD],
-    ['an empty JSON array', '[]', JSON_INSTEAD],
     ['an object over several lines', '{\n"title":"T"}\n', JSON_INSTEAD],
   ] as const)
     it(`that is or has ${what}`, async () => void (await assertRefused(text, reason)))
@@ -117,13 +114,7 @@ describe('CSV is refused', () => {
 
 describe('quotation marks in columns that are not used', () => {
   const OTHERS = ['T,A,2,x', 'T,A,3,"""x"" y"', 'T,A,4,"two\r\nlines"']
-  for (const row of [
-    'T,A,1,["x y","z"]',
-    'T,A,1,"x" y, "z',
-    'T,A,1,"x ""y"" z" ,"u" v,w',
-    'T,A,1,"open "" too',
-    'T,A,1,"',
-  ])
+  for (const row of ['T,A,1,["x y","z"]', 'T,A,1,"x" y, "z', 'T,A,1,"x ""y"" z" ,"u" v,w', 'T,A,1,"'])
     it(`do not join or cut rows: ${row}`, async () => {
       for (const rows of [
         [row, ...OTHERS],
@@ -157,20 +148,16 @@ describe('quotation marks in columns that are not used', () => {
   })
 })
 
-describe('rows that a spreadsheet has emptied are no books, and counted', () => {
-  for (const [what, text, empty] of [
-    ['our own columns', 'title;author;year\n;;\nT;A;5\n;;\n;;', 3],
-    ['blanks', 'title,author,year\n" ",\u00a0,\t\nT,A,5\n   \n', 2],
-    ['another number of cells', 'title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
-    ['a line that declares the delimiter', 'sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
-  ] as const)
-    it(what, async () => {
-      const report = await assertRead(text, [bookOf(5)])
-      assert.deepEqual([report.rows, report.empty], [1, empty])
-    })
-
-  it('but not rows that have anything', async () => {
-    const { report } = await readFile('title,author,year\n,,5\n"\n')
-    assert.deepEqual([report.rows, report.empty, report.faulty], [2, 0, 1])
-  })
+it('rows that a spreadsheet has emptied are no books, and counted', async () => {
+  for (const [text, empty] of [
+    ['title;author;year\n;;\nT;A;5\n;;\n;;', 3],
+    // Another number of cells.
+    ['title,author,year\nT,A,5\n,\n,,,,,\n""\n', 3],
+    ['sep=;\n;;\ntitle;author;year\nT;A;5\n;;', 1],
+  ] as const) {
+    const report = await assertRead(text, [bookOf(5)])
+    assert.deepEqual([report.rows, report.empty], [1, empty])
+  }
+  const { report } = await readFile('title,author,year\n,,5\n"\n')
+  assert.deepEqual([report.rows, report.empty], [2, 0])
 })

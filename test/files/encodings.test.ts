@@ -46,7 +46,7 @@ describe('a file in an encoding that is named', () => {
   it('is in that of its byte order mark, if it has one', async () => {
     const utf16 = Buffer.from('\ufefftitle,author,year\nÜ,A,1\n', 'utf16le')
     for (const [encoding, file] of [
-      ['utf-8', Buffer.from('\ufefftitle,author,year\nÜ,A,1\n')],
+      ['utf-8', Buffer.from(utf16.toString('utf16le'))],
       ['utf-16le', utf16],
       ['utf-16be', Buffer.from(utf16).swap16()],
     ] as const) {
@@ -56,14 +56,8 @@ describe('a file in an encoding that is named', () => {
   })
 
   it('is refused if it makes the decoder of its encoding fail', async () => {
-    for (const [encoding, ...bytes] of [
-      ['gbk', 0x81, 0x30],
-      ['euc-jp', 0x8f, 0xa1],
-    ] as const) {
-      const start = 'title,author,year\n'.padEnd(98, 'x')
-      const file = Buffer.concat([latin1(start), Buffer.from(bytes), latin1('\n')])
-      await assertRefused(file, /is not in the encoding that was named/, { encoding, length: 100 })
-    }
+    const file = latin1(`${'title,author,year\n'.padEnd(98, 'x')}\x810\n`)
+    await assertRefused(file, /is not in the encoding that was named/, { encoding: 'gbk', length: 100 })
   })
 
   it('has the names that browsers know; those of UTF-8, UTF-16 and ASCII name none', () => {
@@ -84,10 +78,7 @@ describe('bytes that are no character', () => {
       const title = 'Ü“📚'
       const rows = [`${stray}\t${utf8(title)}\tA\t\t1`, `\t${utf8(title)}\tA\t${stray}\t1`]
       const file = latin1(`Review${stray}\tTitle\tPrimary Author\tTags\tDate\n${rows.join('\n')}`)
-      await assertRead(file, [
-        { ...BOOK, title },
-        { ...BOOK, title },
-      ])
+      await assertRead(file, Array(2).fill({ ...BOOK, title }))
       const line = latin1(`{"x":"${stray}","title":"T","author":"A","year":1,"${stray}":1}\n`)
       await assertRead(line, [BOOK], { format: 'ndjson' })
     })
@@ -116,7 +107,6 @@ describe('bytes that are no character', () => {
   for (const [text, fault, advice] of [
     ['title,author,year\nT,A,1\nCien a\xf1os,A,1', 'line 3: title: "Cien a�os"', OTHER],
     ['title,author,year\nT,\xc3\xad \xe1,1', 'line 2: author: "í �"', 'correct this text'],
-    ['Title,Author,Year Published\nT,A,1999\xa0', 'line 2: year: "1999�"', OTHER],
     ['title,authors,pubdate\nT,A,0101-01-01\xa0', 'line 2: year: "0101-01-01�"', OTHER],
     [`title,author,year\n${'x'.repeat(21)}\xc3,A,1`, `line 2: title: "…${'x'.repeat(20)}�"`, OTHER],
     [`title,author,year\n${'x'.repeat(20)}\xc3,A,1`, `line 2: title: "${'x'.repeat(20)}�"`, OTHER],

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
-import { yearIn } from '../../src/files/year.ts'
 import { assertRead } from './read.ts'
 
 const bookOf = (year: number) => ({ title: 'T', author: 'A', year })
 
 /** Reads books that have these texts in the columns of their years. Unknown years are 0, and counted. */
-async function assertYears(columns: string, rows: readonly (readonly string[])[], year: number | undefined) {
-  const cells = (row: readonly string[]) =>
-    ['T', 'A', ...row].map((text) => `"${text.replaceAll('"', '""')}"`)
-  const text = [columns, ...rows.map((row) => `${cells(row)}`)].join('\n')
-  const report = await assertRead(text, Array(rows.length).fill(bookOf(year ?? 0)))
+async function assertYears(columns: string, texts: readonly string[], year: number | undefined) {
+  const rows = texts.map((text) => `T,A,"${text.replaceAll('"', '""')}"`)
+  const report = await assertRead([columns, ...rows].join('\n'), Array(rows.length).fill(bookOf(year ?? 0)))
   assert.equal(report.withoutYear, year === undefined ? rows.length : 0)
 }
 
@@ -59,30 +55,8 @@ const YEARS: readonly (readonly [what: string, year: number | undefined, texts: 
 
 describe('the year of a book in an export of another program', () => {
   for (const [what, year, texts] of YEARS)
-    it(`is ${year ?? 'unknown'}: ${what}`, () => {
-      const rows = texts.split('|').map((text) => [text])
-      return assertYears('Title,Author,Year Published', rows, year)
-    })
-
-  it('is a whole number that stands in the text, whatever the text is', () => {
-    const unit = fc.constantFrom(...'0123456789', '1999', '750', ...'-−–.,/:+ TZBCce٢', ' BC')
-    const property = fc.property(fc.string({ unit }), (text) => {
-      const year = yearIn(text)
-      if (year === undefined) return
-      assert.ok(Number.isSafeInteger(year))
-      const numbers = text.match(/\d+/g) ?? []
-      const dates = numbers.filter(({ length }) => length === 8).map((date) => date.slice(0, 4))
-      assert.ok([...numbers, ...dates].map(Number).includes(Math.abs(year)))
-      if (/^[-−–]| BC(?![a-z])/i.test(text)) assert.ok(year <= 0)
-    })
-    fc.assert(property, { numRuns: 20_000 })
-  })
-
-  for (const columns of ['title,authors,pubdate', 'Title,Primary Author,Date', 'Titel,Autor,Jahr'])
-    it(`is read in the same way by ${columns}`, async () => {
-      await assertYears(columns, [['19990501'], ['c1999']], 1999)
-      await assertYears(columns, [['199905'], ['43831']], undefined)
-    })
+    it(`is ${year ?? 'unknown'}: ${what}`, () =>
+      assertYears('Title,Author,Year Published', texts.split('|'), year))
 
   it('is what it says in our own columns', async () => {
     const years = [19990501, 199905, 43831, -957139200, 9007199254740991]
@@ -94,7 +68,6 @@ describe('the year of a book in an export of another program', () => {
     ['0101-01-02T00:00:00+00:00', 101],
     ['0101-01-01T00:00:00+00:00', undefined],
     ['0100-12-31T19:00:00-05:00', undefined],
-    ['-0750-01-01', undefined],
   ] as const)
-    it(`of Calibre is ${year} with ${date}`, () => assertYears('title,authors,pubdate', [[date]], year))
+    it(`of Calibre is ${year} with ${date}`, () => assertYears('title,authors,pubdate', [date], year))
 })

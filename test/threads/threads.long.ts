@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once as event } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -100,9 +102,6 @@ function sharesPromises(engine: Engine): void {
     return `/book/${JSON.parse(response.body).data.id}`
   }
 
-  const untilImported = () =>
-    until('another import may begin', async () => (await once(service.url, importing(FILE))).status === 200)
-
   // That each thread shows what any has answered: test/http/linearizability.test.ts.
   it('adds up the metrics of all threads, and has those of the process once', async () => {
     const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
@@ -148,7 +147,8 @@ function sharesPromises(engine: Engine): void {
     using lost = await RawConnection.open(service.url)
     await beginImport(lost, 'X-Die: 5000')
     await lost.rest()
-    await untilImported()
+    const mayImport = async () => (await once(service.url, importing(FILE))).status === 200
+    await until('another import may begin', mayImport)
   })
 
   // What follows is the same on every engine.
@@ -181,48 +181,16 @@ function sharesPromises(engine: Engine): void {
     assert.ok((statuses(responses)[200] ?? 0) > 0)
   })
 
-  it('has ended an import before it answers, so that the next one can begin on any thread', async () => {
-    using writers = await openMany(service.url)
-    const path = await create()
-    let isOver = false
-    // Messages of several threads wait for the main thread, which takes them in any order.
-    const writing = writers.connections.map(async (writer) => {
-      while (!isOver) {
-        await writer.send(withBody(`PUT ${path}`, '{"year":1}', authorization))
-        assert.equal((await writer.response()).status, 200)
-      }
-    })
-    // Each on a new connection, which any thread may get.
-    for (const _ of numbered(60)) assert.equal((await once(service.url, importing(FILE))).status, 200)
-    isOver = true
-    await Promise.all(writing)
-  })
-
   it('writes whole log lines', async () => {
     await Promise.all(numbered(10).map(() => onEach(service.url, () => head('GET /healthz'))))
     // The end of the last one may be to come.
     for (const line of service.output().split('\n').slice(0, -1)) JSON.parse(line)
   })
-
-  it('lets others import when a thread has died before it was given its turn', async () => {
-    service.process.kill('SIGUSR2')
-    using dying = await RawConnection.open(service.url)
-    await dying.send(importing(FILE, 'X-Die: 300'))
-    await dying.rest()
-    await untilImported()
-  })
 }
 
 describe('a service with threads', () => {
   const directory = temporaryDirectory()
-  let service: Service
-  before(async () => {
-    service = await startService(directory.path, { THREADS: '2' })
-  })
-  after(async () => {
-    await service.stop()
-    directory.remove()
-  })
+  after(directory.remove)
 
   it('replaces a thread by one with the same settings and database, and waits longer each time', async (t) => {
     const DB_URL_FILE = 'database'
@@ -265,14 +233,11 @@ describe('a service with threads', () => {
     assert.deepEqual(await ended, { code: 0, signal: null })
   })
 
-  it('leaves a port to the service that has it already', async () => {
-    const PORT = new URL(service.url).port
-    const { ended, output } = spawnService(directory.path, { PORT, HOST: '127.0.0.1', THREADS: '2' })
-    assert.deepEqual(await ended, { code: 1, signal: null })
-    assert.match(output(), /^Cannot start: PORT: \d+ is in use; [^\n]+\n$/)
-  })
-
-  it('says why it cannot start', async () => {
+  it('says why it cannot start', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1')
+    t.after(() => other.close())
+    await event(other, 'listening')
+    const PORT = String((other.address() as AddressInfo).port)
     const begin = (settings: Record<string, string>) =>
       spawnService(
         directory.path,
@@ -280,6 +245,7 @@ describe('a service with threads', () => {
         DYING,
       )
     for (const [settings, reason] of [
+      [{ PORT }, /^Cannot start: PORT: \d+ is in use; [^\n]+\n$/m],
       [
         { DIE_AT_START: 'ERR_WORKER_INIT_FAILED' },
         /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m,

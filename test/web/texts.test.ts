@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { wordsOf } from '../../src/catalogue/search-words.js'
 import { CsvParser } from '../../src/files/csv-parser.ts'
 import { guarded } from '../../src/files/write-books.ts'
 import { csvOf } from '../../web/csv.js'
 import { cut, legible, oneLine, quote, readYear, searchFor, short, writeYear } from '../../web/fields.js'
 import { searchedWords, splitByMatches } from '../../web/found.js'
-import { referenceWords } from '../catalogue/search-words-reference.ts'
 
 /** Letters of many scripts, marks and signs, of which random texts are made. */
 const LETTERS = [
@@ -113,7 +113,7 @@ describe('on the web page, a text', () => {
       })
     const property = fc.property(texts, ([text, q]) => {
       const searched = searchedWords(q)
-      const words = referenceWords(text)
+      const words = wordsOf(text)
       const isFound = searched.some((each) => words.some((word) => word.startsWith(each)))
       const parts = splitByMatches(text, searched)
       assert.equal(parts.join(''), text)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { ALL_BOOKS, type BookQuery, BY_ID } from '../../../src/catalogue/query.ts'
-import { LIST_BOUNDS, openBookReader, sharedReads } from '../../../src/store/sqlite/book-reader.ts'
+import { BY_ID } from '../../../src/catalogue/query.ts'
+import { LIST_BOUNDS, sharedReads } from '../../../src/store/sqlite/book-reader.ts'
 import { makeDurable, openConnection } from '../../../src/store/sqlite/connection.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount } from '../../../src/store/sqlite/threads.ts'
 import { inGroups } from '../pages.ts'
-import { newFile, openedFile } from './file.ts'
+import { newFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -37,19 +37,6 @@ it('a snapshot of a database shows the same until a response of any thread is co
   assert.ok(reading.isTransaction)
   await setImmediate()
   assert.ok(!reading.isTransaction)
-})
-
-it('long pages, and those in another order, are left to the threads for queries', async () => {
-  await using file = await openedFile()
-  const { store } = file
-  for (const title of ['One', 'x'.repeat(LIST_BOUNDS.text + 1)]) await store.create({ ...BOOK, title })
-  const reader = openBookReader(file.path, new ResponseCount())
-  const count = (query: BookQuery, after: number, text: number) =>
-    reader.page(query, [after], { books: 9, text })?.count
-  assert.equal(count(ALL_BOOKS, 0, LIST_BOUNDS.text), 1)
-  assert.equal(count(ALL_BOOKS, 0, 2 * LIST_BOUNDS.text), undefined)
-  assert.equal(count({ filter: { year: 1 }, order: BY_ID }, 0, LIST_BOUNDS.text), undefined)
-  await reader.close()
 })
 
 it('the snapshots of all threads begin anew after every response of a store', async () => {

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import type { Book } from '../../../src/catalogue/book.ts'
-import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
-import { booksOf, listAll, listPages } from '../pages.ts'
+import { booksOf, inGroups, listAll, listPages } from '../pages.ts'
 import { newFile, openedFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -16,17 +16,7 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 const PAGE_SIZE = 4096
 
 /** Books enough for a file of hundreds of pages, and for a list of several before its middle. */
-const BOOKS = 1500
-
-/** Stores so many books that the list takes several pages. @returns their ids, in order. */
-async function fill(store: Store): Promise<number[]> {
-  const ids: number[] = []
-  for (let year = 0; year < BOOKS; year++) {
-    const { id } = await store.create({ title: 'x'.repeat(1000), author: 'A', year })
-    ids.push(id)
-  }
-  return ids
-}
+const BOOKS = Array.from({ length: 1500 }, (_, year) => ({ title: 'x'.repeat(1000), author: 'A', year }))
 
 /**
  * Overwrites a quarter in the middle of a database file that nothing has open: where the books are, not the schema
@@ -67,24 +57,28 @@ it('while another process holds the write lock, writes fail and never happen, an
 it('a damaged file fails a list after the pages before the damage, and whatever needs a lost book', async () => {
   using file = newFile()
   const whole = await openFile(file.path)
-  const ids = await fill(whole)
+  await whole.import(inGroups(BOOKS))
   await whole.close()
   damageMiddle(file.path)
   const store = await openFile(file.path)
-  const pages: Book[][] = []
+  const found: Book[] = []
+  let pages = 0
   await assert.rejects(async () => {
-    for await (const page of listPages(store)) pages.push(booksOf(page))
+    for await (const page of listPages(store)) {
+      found.push(...booksOf(page))
+      pages++
+    }
   }, isDamage)
-  assert.ok(pages.length > 1 && pages.flat().length < BOOKS, `${pages.length} pages`)
+  assert.ok(pages > 1 && found.length < BOOKS.length, `${pages} pages`)
   assert.deepEqual(
-    pages.flat().map(({ id }) => id),
-    ids.slice(0, pages.flat().length),
+    found.map(({ year }) => year),
+    [...found.keys()],
   )
-  const lost = ids[Math.floor(BOOKS * 0.6)] ?? 0
+  const lost = Math.floor(BOOKS.length * 0.6)
   await assert.rejects(() => store.find(lost), isDamage)
   await assert.rejects(() => store.update(lost, { year: 1 }), isDamage)
   await assert.rejects(() => store.delete(lost), isDamage)
-  for (const i of [0, BOOKS - 1]) assert.equal((await store.find(ids[i] ?? 0))?.year, i)
+  for (const id of [1, BOOKS.length]) assert.equal((await store.find(id))?.year, id - 1)
   await store.close()
 })
 
@@ -107,12 +101,9 @@ it('a backup that is interrupted between its steps, of which it tells, leaves no
 
 it('a backup of a damaged database is refused, and leaves nothing behind', async () => {
   using file = newFile()
-  const database = new DatabaseSync(file.path)
-  database.exec(`
-    CREATE TABLE books (n, x);
-    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
-      INSERT INTO books SELECT n, zeroblob(1000) FROM numbers`)
-  database.close()
+  const whole = await openFile(file.path)
+  await whole.import(inGroups(BOOKS))
+  await whole.close()
   damageMiddle(file.path)
   const { signal } = new AbortController()
   const backup = backupSqlite(file.path, join(file.directory, 'copy.db'), () => {}, signal)

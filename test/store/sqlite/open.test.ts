@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict'
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { type Store, StoreNotOpened } from '../../../src/catalogue/store.ts'
+import { StoreNotOpened } from '../../../src/catalogue/store.ts'
 import { describeProblem } from '../../../src/store/sqlite/errors.ts'
 import { newFile, openFile } from './file.ts'
 
@@ -25,30 +16,20 @@ describe('opening an SQLite file', () => {
     await (await openFile(path)).close()
     // An empty file is a new one, too.
     writeFileSync(path, '')
-    const store = await openFile(path)
-    assert.equal((await store.create(BOOK)).id, 1)
-    await store.close()
+    await (await openFile(path)).close()
     assert.deepEqual(readdirSync(dirname(path)), ['books.db'])
   })
 
-  for (const path of ['file::memory:', 'file:a%2fb']) {
-    it(`keeps its books in a file of that name, or refuses it: ${path}`, async (t) => {
-      using file = newFile()
-      const cwd = process.cwd()
-      t.after(() => process.chdir(cwd))
-      process.chdir(file.directory)
-      let store: Store
-      try {
-        store = await openFile(path)
-      } catch (error) {
-        assert.ok(isOneLine(error, Error))
-        return
-      }
-      await store.create(BOOK)
-      await store.close()
-      assert.deepEqual(readdirSync(file.directory), [path])
-    })
-  }
+  it('takes a path for no URI', async (t) => {
+    using file = newFile()
+    const cwd = process.cwd()
+    t.after(() => process.chdir(cwd))
+    process.chdir(file.directory)
+    const store = await openFile('file::memory:')
+    await store.create(BOOK)
+    await store.close()
+    assert.deepEqual(readdirSync(file.directory), ['file::memory:'])
+  })
 
   it('opens a file to which another process is writing for long', async () => {
     using file = newFile()
@@ -69,12 +50,14 @@ describe('opening an SQLite file', () => {
     copyFileSync(join(import.meta.dirname, '../earlier-schemas/sqlite-1.db'), file.path)
     using other = new DatabaseSync(file.path)
     other.exec('PRAGMA journal_mode = WAL; BEGIN IMMEDIATE')
-    await assert.rejects(openFile(file.path), (error) => isOneLine(error, StoreNotOpened))
+    assert.match(
+      await messageOf(file.path),
+      /another process keeps it locked, or its file system has no locks/,
+    )
   })
 
   for (const [journal, sql, says] of [
     ['wal', 'CREATE TABLE books (isbn TEXT); PRAGMA user_version = 99', /\b99\b.*up to 6\b/],
-    ['wal', 'CREATE TABLE books (isbn TEXT); INSERT INTO books VALUES (1)', /another program/],
     ['delete', 'CREATE TABLE notes (text TEXT)', /another program/],
     ['wal', 'CREATE TABLE books (id, title, author, year); PRAGMA user_version = 1', /another program/],
   ] as const)
@@ -101,42 +84,25 @@ describe('opening an SQLite file', () => {
 })
 
 describe('a message about a file that cannot be opened', () => {
-  /** The superuser may do everything. */
-  async function refusedToNobody(directory: string, path: string): Promise<string> {
-    const user = process.geteuid?.()
-    if (user === 0) process.seteuid?.(65534)
-    try {
-      return await messageOf(path)
-    } finally {
-      if (user === 0) process.seteuid?.(0)
-      chmodSync(directory, 0o700)
-    }
-  }
-
-  it('names the file, its directory, the owners, the modes and the user', async () => {
+  it('names the file, the nearest directory, the owners, the modes and the user', async () => {
     using file = newFile()
     await (await openFile(file.path)).close()
     chmodSync(file.path, 0o444)
-    chmodSync(file.directory, 0o777)
-    const { uid, gid } = statSync(file.directory)
-    const described = (path: string, mode: string) =>
-      `${path} \\(owner ${uid}:${gid}, mode ${mode}(?:, not writable: \\w+)?\\)`
-    // SQLite has made the files beside it before it knows that it may not write.
-    const beside = ['wal', 'shm'].map((name) => `${file.path}-${name} \\(.*\\)`)
-    const all = [described(file.path, '444'), ...beside, described(file.directory, '777')].join(', ')
-    const message = await refusedToNobody(file.directory, file.path)
-    const user = process.geteuid?.() === 0 ? 65534 : process.geteuid?.()
-    const reason = 'attempt to write a readonly database'
-    assert.match(message, new RegExp(`: ${reason}; ${all}; this process runs as ${user}:\\d+$`))
-  })
-
-  it('names the nearest directory if one cannot be made', async () => {
-    using file = newFile()
     chmodSync(file.directory, 0o555)
-    const message = await refusedToNobody(file.directory, join(file.directory, 'a/b/books.db'))
-    assert.ok(
-      message.includes(`EACCES: permission denied, mkdir '${file.directory}/a'; ${file.directory} (owner `),
-    )
+    // The superuser may do everything.
+    const isSuperuser = process.geteuid?.() === 0
+    if (isSuperuser) process.seteuid?.(65534)
+    using restoring = new DisposableStack()
+    restoring.defer(() => {
+      if (isSuperuser) process.seteuid?.(0)
+      chmodSync(file.directory, 0o700)
+    })
+    const described = (mode: string) => String.raw`\(owner \d+:\d+, mode ${mode}(?:, not writable: \w+)?\)`
+    const all = `${file.path} ${described('444')}, ${file.directory} ${described('555')}`
+    const readOnly = `: attempt to write a readonly database; ${all}; this process runs as \\d+:\\d+$`
+    assert.match(await messageOf(file.path), new RegExp(readOnly))
+    const message = await messageOf(join(file.directory, 'a/b/books.db'))
+    assert.match(message, /EACCES: permission denied, mkdir '\S+\/a'; \S+ \(owner /)
   })
 
   it('names the file system, or the disk, where it is probably the reason', () => {
@@ -164,20 +130,13 @@ async function refusal(path: string): Promise<string> {
   return message
 }
 
-/** Why a file is refused. */
+/** Why a file is refused, in one line. */
 async function messageOf(path: string): Promise<string> {
-  let message = ''
-  await assert.rejects(
-    () => openFile(path),
-    (error) => {
-      if (!isOneLine(error, StoreNotOpened)) return false
-      message = error.message
-      return true
-    },
+  const error = await openFile(path).then(
+    () => assert.fail('it was opened'),
+    (error: unknown) => error,
   )
-  return message
-}
-
-function isOneLine<T extends Error>(error: unknown, kind: new (...args: never[]) => T): error is T {
-  return error instanceof kind && error.message !== '' && !error.message.includes('\n')
+  assert.ok(error instanceof StoreNotOpened)
+  assert.match(error.message, /^.+$/)
+  return error.message
 }

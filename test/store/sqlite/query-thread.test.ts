@@ -99,21 +99,15 @@ describe('a query on SQLite', () => {
     await untilRunning()
     controller.abort(reason)
     await Promise.all(asked)
+    await assert.rejects(ask(), reason)
+    const next = new AbortController()
+    const statistics = assert.rejects(store.statistics(SOME_YEARS, next), reason)
+    await untilRunning()
+    next.abort(reason)
+    await statistics
     // So many that the statement stays the same.
     end(2 * FEW_BOOKS)
     assert.equal((await store.page(NEWEST_OF_YEARS, undefined, PLENTY)).count, 1)
-    await assert.rejects(ask(), reason)
-  })
-
-  it('is given up when nobody waits for it: statistics', async (t) => {
-    const { store, end, untilRunning } = await openEndless(t)
-    const controller = new AbortController()
-    const asked = assert.rejects(store.statistics(SOME_YEARS, controller), reason)
-    await untilRunning()
-    controller.abort(reason)
-    await asked
-    end()
-    assert.equal(await store.count(SOME_YEARS), 1)
   })
 
   it('is not given up when the client of another thread goes away', async (t) => {
