@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { spawnService, startService, temporaryDirectory } from '../support/service.ts'
+import { startService, temporaryDirectory } from '../support/service.ts'
 import { Journal } from './journal.ts'
 import { surviveFault } from './load.ts'
 import { readStored } from './stored.ts'
@@ -13,13 +13,6 @@ const FAULTS = [
   ['every third fsync fails', 'fsync,fdatasync:error=EIO:when=2+3', true],
   ['nothing can be written', 'pwrite64:error=EIO', false],
   ['every 50th write to the file fails', 'pwrite64:error=EIO:when=7+50', true],
-] as const
-
-/** What network file systems answer that have no locks or no shared memory, and what the service says of it. */
-const WITHOUT_LOCKS = [
-  ['fcntl:error=EOPNOTSUPP', /probably has no locks or no shared memory, as NFS, SMB and FUSE/],
-  ['fcntl:error=ENOLCK', /another process keeps it locked, or its file system has no locks/],
-  ['mmap:error=ENODEV', /probably has no locks or no shared memory, as NFS, SMB and FUSE/],
 ] as const
 
 describe('a disk that fails for a while', { skip: straceMissing }, () => {
@@ -56,19 +49,4 @@ describe('a disk that fails for a while', { skip: straceMissing }, () => {
       assert.equal(journal.figures.unknown, 0)
     })
   }
-})
-
-describe('a file system that cannot hold the database', { skip: straceMissing }, () => {
-  for (const [fault, expected] of WITHOUT_LOCKS)
-    it(`is named when the service does not start: ${fault}`, async (t) => {
-      const directory = temporaryDirectory()
-      t.after(directory.remove)
-      const paths = ['', '-wal', '-shm'].flatMap((end) => ['-P', join(directory.path, `books.db${end}`)])
-      const strace = ['strace', '-f', '-o', '/dev/null', '-e', `inject=${fault}`, ...paths]
-      const settings = { PORT: '0', HOST: '127.0.0.1', DB_URL: 'sqlite:books.db', PASSWORD: 'p' }
-      const { output, ended } = spawnService(directory.path, settings, [], strace)
-      assert.deepEqual(await ended, { code: 1, signal: null }, output())
-      assert.match(output(), /^Cannot start: DB_URL: the database file books\.db cannot be opened: [^\n]*\n$/)
-      assert.match(output(), expected)
-    })
 })

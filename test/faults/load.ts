@@ -66,18 +66,13 @@ export class Load {
   }
 
   async #client(books: TrackedBook[]): Promise<void> {
-    try {
-      while (!this.#stopping) {
-        const outcome = await this.#write(books)
-        if (outcome === 'unknown') return
-        if (outcome === 'refused') await setTimeout(PAUSE)
-        if (this.#options.pause > 0) await setTimeout(this.#options.pause)
-        const book = pick(books)
-        if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(book)
-      }
-    } catch (error) {
-      this.#stopping = true
-      throw error
+    while (!this.#stopping) {
+      const outcome = await this.#write(books)
+      if (outcome === 'unknown') return
+      if (outcome === 'refused' || outcome === 'undone') await setTimeout(PAUSE)
+      if (this.#options.pause > 0) await setTimeout(this.#options.pause)
+      const book = pick(books)
+      if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(book)
     }
   }
 
@@ -126,36 +121,31 @@ export class Load {
   }
 }
 
-/** A load that lasts until this holds. */
-async function loadUntil(
-  url: string,
-  journal: Journal,
-  isEnough: (load: Load) => boolean,
-  options: LoadOptions = {},
-): Promise<Load> {
-  const load = new Load(url, journal, options)
-  await load.until(() => isEnough(load)).finally(() => load.stop())
-  return load
-}
-
 /**
  * Checks that all works before and after a fault, and that reads work and writes are refused while it lasts.
  * @param begin begins it. @returns what ends it.
  * @param isEnough when it has lasted long enough.
+ * @param during the options meanwhile, if they are others.
  * @returns the load of that time.
  */
 export async function surviveFault(
   url: string,
   journal: Journal,
-  begin: () => Promise<() => Promise<unknown>>,
+  begin: () => Promise<() => unknown>,
   isEnough: (load: Load) => boolean,
-  { during = {}, ...options }: LoadOptions & { readonly during?: LoadOptions } = {},
+  options: LoadOptions = {},
+  during = options,
 ): Promise<Load> {
-  const works = () => loadUntil(url, journal, ({ acknowledged }) => acknowledged > 300, options)
+  const loadUntil = async (isOver: (load: Load) => boolean, options: LoadOptions) => {
+    const load = new Load(url, journal, options)
+    await load.until(() => isOver(load)).finally(() => load.stop())
+    return load
+  }
+  const works = () => loadUntil(({ acknowledged }) => acknowledged > 300, options)
   await works()
   assert.equal(journal.figures.refused, 0)
   const end = await begin()
-  const load = await loadUntil(url, journal, isEnough, { ...options, ...during })
+  const load = await loadUntil(isEnough, during)
   assert.equal(load.reads.failed, 0)
   await end()
   const { refused } = journal.figures
@@ -182,7 +172,7 @@ function outcomeOf(response: RawResponse | undefined): Outcome {
   if (response.status === 200 || response.status === 201) return 'acknowledged'
   if (response.status === 404) return 'notFound'
   assertUnavailable(response)
-  return 'refused'
+  return response.headers.get('x-stored') === 'no' ? 'undone' : 'refused'
 }
 
 function pick<Item>(items: readonly Item[]): Item | undefined {
