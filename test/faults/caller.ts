@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { assertFailure, type RawResponse } from '../support/raw-socket.ts'
-import type { Service } from '../support/service.ts'
 import { EXP, expiringAt } from '../support/tokens.ts'
 import { until } from '../support/until.ts'
 
@@ -12,22 +11,22 @@ import { until } from '../support/until.ts'
 export const SOON = '8'
 
 /** A request that is not answered within this time hangs; milliseconds. It is far longer than SOON. */
-export const ANSWER_TIME = 60_000
+const ANSWER_TIME = 60_000
 
 const TOKEN = expiringAt(EXP)
 
 /** A client whose requests must not hang. */
 export class Caller {
-  readonly service: Pick<Service, 'url'>
+  readonly #url: string
 
-  constructor(service: Pick<Service, 'url'>) {
-    this.service = service
+  constructor({ url }: { readonly url: string }) {
+    this.#url = url
   }
 
   /** @param line such as `GET /books`. @throws if there is no whole response in time. */
   async call(line: string, body?: object, headers: Record<string, string> = {}): Promise<RawResponse> {
     const [method = '', path = ''] = line.split(' ')
-    const response = await fetch(this.service.url + path, {
+    const response = await fetch(this.#url + path, {
       method,
       headers: { authorization: TOKEN, ...headers },
       signal: AbortSignal.timeout(ANSWER_TIME),
@@ -96,41 +95,4 @@ export class Caller {
 export function assertUnavailable(response: RawResponse): void {
   assertFailure(response, 503, 'Service unavailable')
   assert.equal(response.headers.get('retry-after'), '1')
-}
-
-/** A failure that the log tells of. */
-interface LoggedFailure {
-  readonly msg: string
-  readonly err?: { readonly reason?: string; readonly message: string; readonly stack?: string }
-}
-
-interface LogLine extends LoggedFailure {
-  /** How many requests failed that have no line of their own, by cause. */
-  readonly causes?: Readonly<Record<string, number>>
-  /** How many requests failed in an outage, in the line of its end. */
-  readonly total?: number
-}
-
-/** All warnings and failures that the log tells of: those with lines of their own, and those that it counts. */
-export function failuresIn(service: Service): LoggedFailure[] {
-  return service
-    .output()
-    .split('\n')
-    .filter((line) => /"level":[456]0.*\}$/.test(line))
-    .map((line): LogLine => JSON.parse(line))
-    .flatMap((line) => (line.causes === undefined && line.total === undefined ? [line] : countedIn(line)))
-}
-
-const countedIn = ({ msg, causes = {} }: LogLine): LoggedFailure[] =>
-  Object.entries(causes).flatMap(([message, count]) => Array(count).fill({ msg, err: { message } }))
-
-/** As failuresIn, once it tells of so many with such a cause. */
-export async function failuresOnce(service: Service, count: number, cause: RegExp): Promise<LoggedFailure[]> {
-  return until(
-    () => `the log tells of ${count} failures: ${service.output()}`,
-    () => {
-      const failures = failuresIn(service).filter(({ err }) => cause.test(err?.message ?? ''))
-      return failures.length >= count && failures
-    },
-  )
 }

@@ -28,25 +28,21 @@ export function startServer(engine: ServerEngine, options: ServerOptions = {}): 
   return engine === 'postgres' ? startPostgres(options) : startMariadb(options)
 }
 
-interface OnEachServer {
-  /** Settings of the server, by engine. */
-  readonly settings?: Partial<Record<ServerEngine, Record<string, string>>>
-  /** Whether all tests run at the same time, if they mostly wait and need no server for themselves. */
-  readonly concurrency?: boolean
-}
-
-/** Tests for each engine that is a server, on a server of their own: it is there as long as they run. */
+/**
+ * Tests for each engine that is a server, on a server of their own: it is there as long as they run.
+ * @param options whether all tests run at the same time, if they mostly wait and need no server for themselves.
+ */
 export function onEachServer(
   name: string,
   define: (server: () => DatabaseServer, engine: ServerEngine) => void,
-  { settings = {}, concurrency = false }: OnEachServer = {},
+  { concurrency = false } = {},
 ): void {
   describe(name, { concurrency }, () => {
     for (const engine of SERVER_ENGINES) {
       describe(engine, { skip: serverMissing(engine), concurrency }, () => {
         let server: DatabaseServer | undefined
         before(async () => {
-          server = await startServer(engine, { settings: settings[engine] ?? {} })
+          server = await startServer(engine)
         })
         after(() => server?.remove())
         define(() => server ?? assert.fail('the server does not run'), engine)
@@ -71,7 +67,7 @@ export async function readRows(server: Databases, url: string): Promise<Book[]> 
 }
 
 /** The ids of the connections that the user of a database has, as the server counts them. */
-export async function connections(server: Databases, url: string): Promise<number[]> {
+async function connections(server: Databases, url: string): Promise<number[]> {
   const rows = await server.query(
     server.engine === 'postgres'
       ? `SELECT pid AS id FROM pg_stat_activity WHERE usename = '${nameIn(url)}'`

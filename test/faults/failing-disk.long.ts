@@ -10,6 +10,8 @@ import { makeFail, straceMissing } from './strace.ts'
 /** The calls that SQLite makes to write to the disk and to wait for it; and whether some writes succeed in spite of it. */
 const FAULTS = [
   ['no fsync works', 'fsync,fdatasync:error=EIO', false],
+  ['every third fsync fails', 'fsync,fdatasync:error=EIO:when=2+3', true],
+  ['nothing can be written', 'pwrite64:error=EIO', false],
   ['every 50th write to the file fails', 'pwrite64:error=EIO:when=7+50', true],
 ] as const
 

@@ -13,10 +13,10 @@ export type Operation =
   | { readonly kind: 'delete' }
 
 /**
- * What the client knows of a write: a 2xx; a 404; an error of the server, after which it may or may not have
- * happened; or that the connection ended before the response, with the same meaning.
+ * What the client knows of a write: a 2xx; a 404; an error of the server that says that nothing was stored; another one,
+ * after which it may or may not have happened; or that the connection ended before the response, with the same meaning.
  */
-export type Outcome = 'acknowledged' | 'notFound' | 'refused' | 'unknown'
+export type Outcome = 'acknowledged' | 'notFound' | 'undone' | 'refused' | 'unknown'
 
 /** A Content as text, or ABSENT. */
 type State = string
@@ -43,8 +43,6 @@ export class Journal {
   /** Writes by outcome, books that are not as acknowledged, rows that no write explains, and damaged files. */
   readonly figures = { acknowledged: 0, refused: 0, unknown: 0, lost: 0, unexplained: 0, damaged: 0 }
   readonly #books = new Map<string, TrackedBook>()
-  /** Titles of books that were seen to be gone. */
-  readonly #gone = new Set<string>()
   readonly #idsGiven = new Set<number>()
   #serial = 0
 
@@ -54,23 +52,25 @@ export class Journal {
   }
 
   /** A book that is about to be created. */
-  newBook(): TrackedBook {
-    const title = `book ${this.serial()}`
+  newBook(title = `book ${this.serial()}`): TrackedBook {
     const book = { title, id: undefined, possible: new Set([ABSENT]), past: new Set([ABSENT]) }
     this.#books.set(title, book)
     return book
   }
 
-  /** The books with known ids, for writers that go on with them. */
+  /** The books with known ids that may be there, for writers that go on with them. */
   knownBooks(): TrackedBook[] {
-    return this.#books
-      .values()
-      .filter(({ id }) => id !== undefined)
-      .toArray()
+    const isThere = ({ id, possible }: TrackedBook) =>
+      id !== undefined && (possible.size > 1 || !possible.has(ABSENT))
+    return this.#books.values().filter(isThere).toArray()
   }
 
   /** @param id of the response, when a create is acknowledged. */
   record(book: TrackedBook, operation: Operation, outcome: Outcome, id?: number): void {
+    if (outcome === 'undone') {
+      this.figures.refused++
+      return
+    }
     if (outcome !== 'notFound') this.figures[outcome]++
     const before = [...book.possible]
     const exists = before.filter((state) => state !== ABSENT)
@@ -103,7 +103,7 @@ export class Journal {
     const seen = new Set<string>()
     for (const { id, title, author, year } of rows) {
       const state = stateOf({ author, year })
-      const book = this.#books.get(title) ?? this.#returned({ id, title }, state)
+      const book = this.#books.get(title) ?? this.newBook(title)
       if (seen.has(title)) this.#fault('unexplained', `${title}: is there twice`)
       seen.add(title)
       if (book.id !== undefined && book.id !== id) {
@@ -116,20 +116,10 @@ export class Journal {
     for (const book of this.#books.values()) {
       if (seen.has(book.title)) continue
       this.#judge(book, ABSENT)
-      this.#books.delete(book.title)
-      this.#gone.add(book.title)
+      book.possible = new Set([ABSENT])
     }
     // After a loss ids are given again; that is one fault, not two.
     if (this.figures.lost > lost) this.#idsGiven.clear()
-  }
-
-  /** A row that no book of the journal has. */
-  #returned({ id, title }: { id: number; title: string }, state: State): TrackedBook {
-    if (this.#gone.delete(title)) this.#fault('lost', `${title}: is back after it was gone`)
-    else this.#fault('unexplained', `${title}: nobody created it`)
-    const book = { title, id, possible: new Set([state]), past: new Set([state]) }
-    this.#books.set(title, book)
-    return book
   }
 
   #judge(book: TrackedBook, state: State): void {

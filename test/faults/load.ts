@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly authorLength?: number
   /** Leave a book alone once a write to it was refused, because a server may still do it, and that after the next one. */
   readonly leaveRefused?: boolean
+  /** Whether books are updated and deleted, too. */
+  readonly changes?: boolean
   /** How long a client waits between two writes, in milliseconds. */
   readonly pause?: number
 }
@@ -42,7 +44,7 @@ export class Load {
   constructor(url: string, journal: Journal, options: LoadOptions = {}) {
     this.#caller = new Caller({ url })
     this.#journal = journal
-    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, pause: 0 }
+    const defaults = { clients: 64, authorLength: 40, leaveRefused: false, changes: true, pause: 0 }
     this.#options = { ...defaults, ...options }
     const known = journal.knownBooks()
     const length = this.#options.clients
@@ -64,23 +66,18 @@ export class Load {
   }
 
   async #client(books: TrackedBook[]): Promise<void> {
-    try {
-      while (!this.#stopping) {
-        const outcome = await this.#write(books)
-        if (outcome === 'unknown') return
-        if (outcome === 'refused') await setTimeout(PAUSE)
-        if (this.#options.pause > 0) await setTimeout(this.#options.pause)
-        const book = pick(books)
-        if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(book)
-      }
-    } catch (error) {
-      this.#stopping = true
-      throw error
+    while (!this.#stopping) {
+      const outcome = await this.#write(books)
+      if (outcome === 'unknown') return
+      if (outcome === 'refused' || outcome === 'undone') await setTimeout(PAUSE)
+      if (this.#options.pause > 0) await setTimeout(this.#options.pause)
+      const book = pick(books)
+      if (Math.random() < 0.1 && book?.id !== undefined) await this.#read(book)
     }
   }
 
   async #write(books: TrackedBook[]): Promise<Outcome> {
-    const isNew = books.length < FEW || Math.random() < 0.4
+    const isNew = !this.#options.changes || books.length < FEW || Math.random() < 0.4
     const old = isNew ? undefined : pick(books)
     const book = old ?? this.#journal.newBook()
     const operation = this.#choose(old)
@@ -124,36 +121,31 @@ export class Load {
   }
 }
 
-/** A load that lasts until this holds. */
-async function loadUntil(
-  url: string,
-  journal: Journal,
-  isEnough: (load: Load) => boolean,
-  options: LoadOptions = {},
-): Promise<Load> {
-  const load = new Load(url, journal, options)
-  await load.until(() => isEnough(load)).finally(() => load.stop())
-  return load
-}
-
 /**
  * Checks that all works before and after a fault, and that reads work and writes are refused while it lasts.
  * @param begin begins it. @returns what ends it.
  * @param isEnough when it has lasted long enough.
+ * @param during the options meanwhile, if they are others.
  * @returns the load of that time.
  */
 export async function surviveFault(
   url: string,
   journal: Journal,
-  begin: () => Promise<() => Promise<unknown>>,
+  begin: () => Promise<() => unknown>,
   isEnough: (load: Load) => boolean,
   options: LoadOptions = {},
+  during = options,
 ): Promise<Load> {
-  const works = () => loadUntil(url, journal, ({ acknowledged }) => acknowledged > 300, options)
+  const loadUntil = async (isOver: (load: Load) => boolean, options: LoadOptions) => {
+    const load = new Load(url, journal, options)
+    await load.until(() => isOver(load)).finally(() => load.stop())
+    return load
+  }
+  const works = () => loadUntil(({ acknowledged }) => acknowledged > 300, options)
   await works()
   assert.equal(journal.figures.refused, 0)
   const end = await begin()
-  const load = await loadUntil(url, journal, isEnough, options)
+  const load = await loadUntil(isEnough, during)
   assert.equal(load.reads.failed, 0)
   await end()
   const { refused } = journal.figures
@@ -180,7 +172,7 @@ function outcomeOf(response: RawResponse | undefined): Outcome {
   if (response.status === 200 || response.status === 201) return 'acknowledged'
   if (response.status === 404) return 'notFound'
   assertUnavailable(response)
-  return 'refused'
+  return response.headers.get('x-stored') === 'no' ? 'undone' : 'refused'
 }
 
 function pick<Item>(items: readonly Item[]): Item | undefined {

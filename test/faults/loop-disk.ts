@@ -41,16 +41,15 @@ export class LoopDisk implements Disposable {
   readonly #directory = temporaryDirectory()
   readonly #image = join(this.#directory.path, 'image')
   readonly #copy = join(this.#directory.path, 'copy')
-  #mounted = false
 
   /** @param size in MiB. */
   constructor(size: number) {
-    disks.add(this)
     this.path = join(this.#directory.path, 'disk')
     mkdirSync(this.path)
     execFileSync('truncate', ['--size', `${size}M`, this.#image])
     execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', this.#image])
     this.#mount()
+    disks.add(this)
   }
 
   /** Takes all the room that there is. @returns the file that takes it. */
@@ -90,25 +89,18 @@ export class LoopDisk implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#mounted) this.#unmount()
+    this.#unmount()
     this.#directory.remove()
     disks.delete(this)
   }
 
   #mount(): void {
     execFileSync('mount', ['-t', 'ext4', '-o', MOUNT_OPTIONS, this.#image, this.path])
-    this.#mounted = true
   }
 
-  /** The loop device goes with it. */
+  /** The loop device goes with it. A process that was killed may hold it for a moment more. */
   #unmount(): void {
-    try {
-      execFileSync('umount', [this.path], { stdio: 'pipe' })
-    } catch {
-      // A process that was killed may hold it for a moment more.
-      execFileSync('umount', ['--lazy', this.path])
-    }
-    this.#mounted = false
+    execFileSync('umount', ['--lazy', this.path])
   }
 
   /** How many sectors were written to the device, and whether it has nothing to do. */

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { type Certificates, makeCertificates } from '../support/certificates.ts'
-import type { DatabaseServer } from '../support/database-server.ts'
+import { it } from 'node:test'
+import { makeCertificates } from '../support/certificates.ts'
 import { withTls } from '../support/database-url.ts'
 import { memoryDirectory, ServerDirectory } from '../support/server-directory.ts'
-import { temporaryDirectory } from '../support/service.ts'
-import { Caller, failuresOnce, SOON } from './caller.ts'
+import { Caller, SOON } from './caller.ts'
 import {
   killConnections,
   SERVER_ENGINES,
@@ -18,88 +15,79 @@ import {
   untilUnused,
 } from './engine-servers.ts'
 
-const OTHER = 'another-password'
+const PASSWORDS = ['another-password', 'a-third-password'] as const
 
-/** A change after which the service cannot connect, until a file of its own has followed. */
-interface Change {
-  /** Settings of the service, whose file is at this path. */
-  settings(url: string, file: string): Record<string, string | undefined>
-  begin(url: string): unknown
-  /** What the log says then. */
-  readonly cause: RegExp
-  end(url: string, file: string): unknown
-}
+const withPassword = (url: string, password: string) => Object.assign(new URL(url), { password }).href
 
 for (const engine of SERVER_ENGINES)
-  describe(`what changes while the service uses ${engine}`, { skip: serverMissing(engine) }, () => {
-    let server: DatabaseServer
-    let certificates: Certificates
-    const certificatesDirectory = new ServerDirectory()
-    const directory = temporaryDirectory()
+  it(`what changes on ${engine}: 503, not ready, and a line why, until a file of the service has followed`, {
+    skip: serverMissing(engine),
+  }, async (t) => {
     const isPostgres = engine === 'postgres'
-    before(async () => {
-      certificates = makeCertificates(certificatesDirectory)
-      const { caFile, certFile, keyFile } = certificates
-      const settings: Record<string, string> = isPostgres
+    const directory = new ServerDirectory()
+    t.after(() => directory.remove())
+    const { caFile, certFile, keyFile } = makeCertificates(directory)
+    const server = await startServer(engine, {
+      directory: memoryDirectory(),
+      settings: isPostgres
         ? { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
-        : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile }
-      server = await startServer(engine, { settings, directory: memoryDirectory() })
+        : { 'ssl-ca': caFile, 'ssl-cert': certFile, 'ssl-key': keyFile },
     })
-    after(async () => {
-      await server?.remove()
-      certificatesDirectory.remove()
-      directory.remove()
-    })
+    t.after(() => server.remove())
+    const database = await server.createDatabase()
+    const [urlFile, passwordFile, authority] = ['url', 'passwords', 'authority'].map((name) =>
+      directory.join(name),
+    ) as [string, string, string]
+    const url = withTls(database, 'verify-ca', authority)
+    const { username, password } = new URL(url)
+    const setPassword = (to: string) =>
+      server.query(
+        isPostgres
+          ? `ALTER ROLE ${username} PASSWORD '${to}'`
+          : `ALTER USER '${username}'@'%' IDENTIFIED BY '${to}'`,
+      )
+    copyFileSync(caFile, authority)
+    writeFileSync(urlFile, url)
+    const settings = { DB_URL: undefined, DB_URL_FILE: urlFile, PGPASSFILE: passwordFile }
+    const service = await serve(t, '', { STORE_TIMEOUT: SOON, ...settings })
+    const caller = new Caller(service)
+    const id = await caller.create()
+    await caller.untilIndexed()
 
-    const CHANGES: Record<string, Change> = {
-      'the password in the file of DB_URL_FILE': {
-        settings(url, file) {
-          writeFileSync(file, `${url}\n`)
-          return { DB_URL: undefined, DB_URL_FILE: file }
-        },
-        begin(url) {
-          const { username } = new URL(url)
-          return server.query(
-            isPostgres
-              ? `ALTER ROLE ${username} PASSWORD '${OTHER}'`
-              : `ALTER USER '${username}'@'%' IDENTIFIED BY '${OTHER}'`,
-          )
-        },
-        cause: /password|access denied/i,
-        end: (url, file) => writeFileSync(file, `${Object.assign(new URL(url), { password: OTHER }).href}\n`),
-      },
-      'the certificate of the server and its authority': {
-        settings(url, file) {
-          copyFileSync(certificates.caFile, file)
-          return { DB_URL: withTls(url, 'verify-ca', file) }
-        },
-        begin() {
-          makeCertificates(certificatesDirectory)
-          return server.query(isPostgres ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
-        },
-        cause: /certificate/,
-        end: (_, file) => copyFileSync(certificates.caFile, file),
-      },
+    async function survive(change: () => unknown, cause: RegExp, follow: () => unknown): Promise<void> {
+      const before = service.output().length
+      await change()
+      // One may have been opened after the others were listed, such as by the index.
+      await until('the connections have ended', async () => (await killConnections(server, url)) === 0)
+      await Promise.all([caller.unavailable(`GET /book/${id}`), caller.unavailable('GET /readyz')])
+      await until('the log says why', () => cause.test(service.output().slice(before)))
+      await follow()
+      await caller.recovers('GET /readyz')
+      await caller.ok(`PUT /book/${id}`, { year: 2 })
     }
+    const [second, third] = PASSWORDS
+    const refused = /password|access denied/i
+    const follow = () => writeFileSync(urlFile, withPassword(url, second))
+    await survive(() => setPassword(second), refused, follow)
+    await survive(
+      () => {
+        makeCertificates(directory)
+        return server.query(isPostgres ? 'SELECT pg_reload_conf()' : 'FLUSH SSL')
+      },
+      /certificate/,
+      () => copyFileSync(caFile, authority),
+    )
+    if (isPostgres)
+      await survive(
+        () => setPassword(third),
+        refused,
+        () => {
+          writeFileSync(passwordFile, `*:*:*:${username}:${third}\n`, { mode: 0o600 })
+          writeFileSync(urlFile, withPassword(url, ''))
+        },
+      )
 
-    for (const [i, [name, change]] of Object.entries(CHANGES).entries())
-      it(`${name}: 503, not ready, a line says why, and all works when the file has followed`, async (t) => {
-        const url = await server.createDatabase()
-        const file = join(directory.path, String(i))
-        const service = await serve(t, '', { STORE_TIMEOUT: SOON, ...change.settings(url, file) })
-        const caller = new Caller(service)
-        const id = await caller.create()
-        await caller.untilIndexed()
-        await change.begin(url)
-        // One may have been opened after the others were listed, such as by the index.
-        await until('the connections have ended', async () => (await killConnections(server, url)) === 0)
-        await Promise.all([caller.unavailable(`GET /book/${id}`), caller.unavailable('GET /readyz')])
-        await failuresOnce(service, 1, change.cause)
-        await change.end(url, file)
-        await caller.recovers('GET /readyz')
-        await caller.ok(`PUT /book/${id}`, { year: 2 })
-        assert.deepEqual(await service.stop(), { code: 0, signal: null })
-        await untilUnused(server, url)
-        for (const secret of [OTHER, new URL(url).password]) assert.ok(!service.output().includes(secret))
-      })
+    assert.deepEqual(await service.stop(), { code: 0, signal: null })
+    await untilUnused(server, url)
+    for (const secret of [password, ...PASSWORDS]) assert.ok(!service.output().includes(secret))
   })

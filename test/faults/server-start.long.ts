@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
-import { inspect } from 'node:util'
-import { openPatiently } from '../store/new-database.ts'
+import { it, type TestContext } from 'node:test'
+import { onServers, prepareDatabase } from '../store/client-server/prepared-database.ts'
 import type { DatabaseServer } from '../support/database-server.ts'
-import { engineMissing, useDatabases } from '../support/engines.ts'
-import { freePort } from '../support/free-port.ts'
 import { PATIENT, SETTINGS, spawnService, temporaryDirectory, untilListening } from '../support/service.ts'
 import { Caller } from './caller.ts'
-import { onEachServer, SERVER_ENGINES, startServer, until } from './engine-servers.ts'
+import { onEachServer, readRows, startServer, until } from './engine-servers.ts'
 
 const WAITING = /^DB_URL: waiting up to 30 seconds for the \w+ server at [^\n]+\n/
 
@@ -22,9 +19,6 @@ function beginStart(t: TestContext, DB_URL: string) {
   return started
 }
 
-const untilItWaits = ({ output }: ReturnType<typeof beginStart>) =>
-  until('it says that it waits', () => WAITING.test(output()))
-
 onEachServer(
   'the start of the service',
   (server, engine) => {
@@ -37,45 +31,43 @@ onEachServer(
         t.after(() => own.remove())
         const database = await own.createDatabase()
         await leave(own)
-        const started = beginStart(t, database)
-        await untilItWaits(started)
+        const { child, output } = beginStart(t, database)
+        await until('it says that it waits', () => WAITING.test(output()))
         await come(own)
-        const url = await untilListening(started.child, started.output)
+        const url = await untilListening(child, output)
         assert.equal(await new Caller({ url }).create(), 1)
       })
 
     for (const [name, change, waits, reason] of [
-      ['a server that is never there', async () => ({ port: await freePort() }), true, /ECONNREFUSED/],
-      ['a wrong password', () => ({ password: 'wrong-password' }), false, /password|access denied/i],
-      ['an unknown database', () => ({ pathname: '/missing' }), false, /missing/],
+      ['a host whose name is never known', { hostname: 'name.invalid' }, true, /ENOTFOUND|EAI_AGAIN/],
+      ['a wrong password', { password: 'wrong-password' }, false, /password|access denied/i],
+      ['an unknown database', { pathname: '/missing' }, false, /missing/],
     ] as const)
       it(`with ${name}: ends with one line that says so, without a password`, async (t) => {
         const right = await server().createDatabase()
-        const started = beginStart(t, Object.assign(new URL(right), await change()).href)
-        assert.deepEqual(await started.ended, { code: 1, signal: null }, started.output())
-        const text = started.output()
-        assert.equal(WAITING.test(text), waits)
-        assert.match(text.replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+\n$/)
-        assert.match(text, reason)
-        for (const secret of [new URL(right).password, 'wrong-password'])
-          assert.ok(!text.includes(secret), text)
+        const url = new URL(right)
+        Object.assign(url, change)
+        const { ended, output } = beginStart(t, url.href)
+        assert.deepEqual(await ended, { code: 1, signal: null }, output())
+        assert.equal(WAITING.test(output()), waits)
+        assert.match(output().replace(WAITING, ''), /^Cannot start: DB_URL: [^\n]+\n$/)
+        assert.match(output(), reason)
+        for (const secret of [new URL(right).password, url.password])
+          assert.ok(!output().includes(secret), output())
       })
   },
   { concurrency: true },
 )
 
-for (const engine of SERVER_ENGINES)
-  describe(`${INSTANCES} instances on ${engine}`, { skip: engineMissing(engine) }, () => {
-    const databases = useDatabases(engine)
-
-    it('that open an empty database at once all work', async () => {
-      const url = await (await databases()).createDatabase()
-      const opening = await Promise.allSettled(Array.from({ length: INSTANCES }, () => openPatiently(url)))
-      const stores = opening.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-      const books = await Promise.all(
-        stores.map((store) => store.create({ title: 'T', author: 'A', year: 1 })),
-      )
-      await Promise.all(stores.map((store) => store.close()))
-      assert.equal(new Set(books.map(({ id }) => id)).size, INSTANCES, inspect(opening))
-    })
-  })
+onServers(`${INSTANCES} instances`, (_, databases) =>
+  it('that start at once on an empty database all work', async (t) => {
+    const { open, reports, url } = await prepareDatabase(t, databases)
+    const stores = await Promise.all(Array.from({ length: INSTANCES }, () => open()))
+    await Promise.all(stores.map((store) => store.create({ title: 'T', author: 'A', year: 1 })))
+    const rows = await readRows(await databases(), url)
+    assert.equal(rows.length, INSTANCES)
+    for (const store of stores)
+      for (const row of rows) assert.deepEqual({ ...(await store.find(row.id)) }, row)
+    assert.deepEqual(reports, [])
+  }),
+)

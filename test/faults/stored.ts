@@ -28,8 +28,6 @@ export function readStored(path: string): Stored {
       rows: rows as unknown as Book[],
       integrity: lines.map(({ integrity_check }) => String(integrity_check)).join('; '),
     }
-  } catch (error) {
-    return { rows: [], integrity: (error as Error).message }
   } finally {
     directory.remove()
   }

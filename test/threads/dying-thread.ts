@@ -1,7 +1,7 @@
 /**
  * Loaded into every thread of a service, whose answers name it in the header `x-thread`. Where a request has the header
- * `x-die`, its thread dies of an error so many milliseconds later. With DIE_AT_START, threads die of an error with that
- * code before they can do anything.
+ * `x-die`, its thread dies of an error so many milliseconds later. SIGUSR2 keeps the main thread busy for a second.
+ * With DIE_AT_START, threads die of an error with that code before they can do anything.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -19,5 +19,10 @@ if (!isMainThread) {
     setTimeout(() => {
       throw new Error('the error of the test')
     }, Number(delay))
+  })
+} else {
+  process.on('SIGUSR2', () => {
+    const end = Date.now() + 1000
+    while (Date.now() < end);
   })
 }

@@ -1,54 +1,52 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { StoreNotEmpty, StoreNotOpened, StoreUnavailable } from '../../src/catalogue/store.ts'
 import { OperatorError } from '../../src/errors.ts'
 import { Rpc } from '../../src/threads/rpc.ts'
 
-describe('calls of another thread', () => {
+/** Calls a function that another thread might have. */
+function connect(t: TestContext, echo: (value: unknown) => unknown) {
   const { port1, port2 } = new MessageChannel()
-  after(() => port1.close())
-  let thrown: unknown
-  new Rpc<object>(port1, {
-    echo: (value: unknown) => (value === 1 ? () => {} : value),
-    fail() {
-      throw thrown
-    },
-  })
-  const other = new Rpc<{ echo(value: unknown): unknown; fail(): void }>(port2, {})
+  t.after(() => port1.close())
+  new Rpc<object>(port1, { echo })
+  const calling = new Rpc<{ echo(value: unknown): unknown }>(port2, {})
+  return (value: unknown) => calling.call('echo', value)
+}
 
+it('errors of calls between threads arrive with their class if it matters, their cause, and why the store is unavailable', async (t) => {
+  let thrown: unknown
+  const call = connect(t, () => {
+    throw thrown
+  })
   /** The error as the other side gets it. */
   async function received(error: unknown): Promise<Error> {
     thrown = error
-    return other.call('fail').then(
+    return call(undefined).then(
       () => assert.fail('there is no error'),
       (got: Error) => got,
     )
   }
+  const cause = new Error('the disk is full')
+  const got = await received(new StoreUnavailable('x', { cause, reason: 'disk', nothingWritten: true }))
+  assert.ok(got instanceof StoreUnavailable)
+  assert.deepEqual([got.message, got.reason, got.nothingWritten], ['x', 'disk', true])
+  assert.equal((got.cause as Error).message, 'the disk is full')
+  assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
+  assert.equal((await received(cause)).cause, undefined)
+  for (const error of [new StoreNotOpened('x'), new StoreNotEmpty(), new OperatorError('in use')])
+    assert.equal((await received(error)).constructor, error.constructor)
+  // What cannot be cloned.
+  const unclonable = () => {}
+  const unavailable = new StoreUnavailable('y', { cause: Object.assign(new Error('z'), { unclonable }) })
+  assert.equal(((await received(unavailable)).cause as Error).message, 'z')
+  assert.match((await received(unclonable)).message, /=>/)
+})
 
-  it('fail alone if they have a value that cannot be sent, or if that is their result', async () => {
-    const sent = other.call('echo', () => {})
-    await assert.rejects(sent, /could not be cloned/)
-    await assert.rejects(other.call('echo', 1), /could not be cloned/)
-    assert.equal(await other.call('echo', 2), 2)
-  })
-
-  it('throw errors with their class if it matters and their cause, and say why the store is unavailable', async () => {
-    const cause = new Error('the disk is full')
-    const got = await received(new StoreUnavailable('x', { cause, reason: 'disk', nothingWritten: true }))
-    assert.ok(got instanceof StoreUnavailable)
-    assert.deepEqual([got.message, got.reason, got.nothingWritten], ['x', 'disk', true])
-    assert.equal((got.cause as Error).message, 'the disk is full')
-    assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
-    assert.equal((await received(cause)).cause, undefined)
-    for (const error of [new StoreNotOpened('x'), new StoreNotEmpty(), new OperatorError('in use')])
-      assert.equal((await received(error)).constructor, error.constructor)
-  })
-
-  it('throw errors that cannot be cloned', async () => {
-    const unclonable = () => {}
-    const error = Object.assign(new Error('x', { cause: unclonable }), { connection: unclonable })
-    assert.match((await received(error)).message, /^x/)
-    assert.match((await received(unclonable)).message, /=>/)
-  })
+it('calls of another thread fail alone if they have a value that cannot be sent, or if that is their result', async (t) => {
+  const call = connect(t, (value) => (value === 1 ? () => {} : value))
+  const sent = call(() => {})
+  await assert.rejects(sent, /could not be cloned/)
+  await assert.rejects(call(1), /could not be cloned/)
+  assert.equal(await call(2), 2)
 })
