@@ -89,19 +89,23 @@ export const DEADLINE = 4000
 export let driver: FakeDriver
 
 /** To be called in a file: gives each of its tests a driver, and time that passes only when the test says so. */
-export function useDriver(): void {
-  beforeEach(() => {
-    mockTime()
-    driver = new FakeDriver()
-  })
+export const useDriver = () => beforeEach(renewDriver)
+
+/** A new driver; from now on time passes only when a test says so, and what is random takes its longest. */
+export function renewDriver(): void {
+  mock.restoreAll()
+  mock.method(Math, 'random', () => 1)
+  mock.timers.reset()
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  driver = new FakeDriver()
 }
 
 /** How old a connection may become, in milliseconds. */
 export const MAX_AGE = 1_800_000
 
 /** A pool of a store that is open. */
-export function newPool(size: number, of: FakeDriver = driver): ConnectionPool<FakeConnection> {
-  const pool = new ConnectionPool<FakeConnection>(of, { size, timeout: DEADLINE, maxAge: MAX_AGE })
+export function newPool(size: number): ConnectionPool<FakeConnection> {
+  const pool = new ConnectionPool<FakeConnection>(driver, { size, timeout: DEADLINE, maxAge: MAX_AGE })
   pool.opened()
   return pool
 }
@@ -111,14 +115,6 @@ export const forever = () => new Promise<never>(() => {})
 
 /** Waits until everything has happened that does not wait for a timer. */
 export const settle = () => setImmediate()
-
-/** From now on time passes only when a test says so, and what is random takes its longest. */
-export function mockTime(): void {
-  mock.restoreAll()
-  mock.method(Math, 'random', () => 1)
-  mock.timers.reset()
-  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-}
 
 /** Lets time pass, in steps, so that what a timer starts happens before the next. */
 export async function pass(time: number): Promise<void> {
@@ -165,16 +161,15 @@ export async function endAll(...uses: readonly ReturnType<typeof begin>[]): Prom
   await settle()
 }
 
-/** A promise with how it stands. */
+/** How a promise stands. */
 export interface Watched<Result> {
-  readonly promise: Promise<Result>
   state: 'pending' | 'fulfilled' | 'rejected'
   value?: Result
   error?: unknown
 }
 
 export function watch<Result>(promise: Promise<Result>): Watched<Result> {
-  const watched: Watched<Result> = { promise, state: 'pending' }
+  const watched: Watched<Result> = { state: 'pending' }
   promise.then(
     (value) => Object.assign(watched, { state: 'fulfilled', value }),
     (error) => Object.assign(watched, { state: 'rejected', error }),

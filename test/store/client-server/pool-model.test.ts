@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import fc from 'fast-check'
 import type { Kind, User } from '../../../src/store/client-server/connections.ts'
 import {
+  driver,
   type FakeConnection,
-  FakeDriver,
-  mockTime,
   newPool,
   pass,
+  renewDriver,
   settle,
   type Watched,
   watch,
@@ -17,12 +17,11 @@ const SIZE = 4
 
 /** The most connections for each kind of use, and for those of one client. */
 const MOST = { read: 4, write: 3, page: 3, search: 2 }
-const MOST_OF_CLIENT = { read: 4, write: 3, page: 3, search: 1 }
+const MOST_OF_CLIENT = { ...MOST, search: 1 }
+const KINDS = Object.keys(MOST) as Kind[]
 
 /** The server refuses work, and keeps the connection. */
 const REFUSED = new Error('refused')
-
-const KINDS = Object.keys(MOST) as Kind[]
 
 /** What may happen next; the numbers choose among what there is. */
 type Step = readonly ['use' | 'done' | 'fail' | 'refuse' | 'lose' | 'connected' | 'refused' | 'pass', number]
@@ -38,14 +37,11 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 100, maxLength: 200, size: 'max' },
 )
 
-describe('a pool of connections, whatever happens', () => {
-  it('keeps count: never too many, none shared, none dead, none left', () =>
-    fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 }))
-})
+it('a pool of connections keeps count: never too many, none shared, none dead, none left', () =>
+  fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 }))
 
 async function run(steps: readonly Step[]): Promise<void> {
-  mockTime()
-  const driver = new FakeDriver()
+  renewDriver()
   driver.meanings.set(REFUSED, { outcome: 'refused' })
   const attempts: PromiseWithResolvers<void>[] = []
   driver.connecting = () => {
@@ -53,22 +49,18 @@ async function run(steps: readonly Step[]): Promise<void> {
     attempts.push(attempt)
     return attempt.promise
   }
-  const pool = newPool(SIZE, driver)
+  const pool = newPool(SIZE)
   const uses: Watched<void>[] = []
-  const works: (User & { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> })[] =
-    []
+  let works: (User & { readonly connection: FakeConnection; readonly end: PromiseWithResolvers<void> })[] = []
 
   const work = (connection: FakeConnection, { kind, client }: User) => {
     assert.equal(connection.state, 'open', 'a connection is handed out that is dead')
-    assert.ok(
-      works.every((other) => other.connection !== connection),
-      'a connection has two users',
-    )
+    assert.ok(!works.some((other) => other.connection === connection), 'a connection has two users')
     const end = Promise.withResolvers<void>()
     works.push({ connection, end, kind, client })
     const ofKind = works.filter((other) => other.kind === kind)
-    assert.ok(ofKind.length <= MOST[kind], `too many connections for ${kind}`)
     const ofClient = ofKind.filter((other) => other.client === client)
+    assert.ok(ofKind.length <= MOST[kind], `too many connections for ${kind}`)
     assert.ok(ofClient.length <= MOST_OF_CLIENT[kind], `too many connections for ${kind} of one client`)
     return end.promise
   }
@@ -84,7 +76,7 @@ async function run(steps: readonly Step[]): Promise<void> {
     refuse: (number: number) => takeOne(works, number)?.end.reject(REFUSED),
     lose: (number: number) => {
       const open = driver.made.filter(({ state }) => state === 'open')
-      const lost = open[number % Math.max(open.length, 1)]
+      const lost = takeOne(open, number)
       if (lost !== undefined) driver.lose(lost)
     },
     connected: (number: number) => takeOne(attempts, number)?.resolve(),
@@ -96,26 +88,16 @@ async function run(steps: readonly Step[]): Promise<void> {
     await happen[step](number)
     await settle()
     // Who was cut off by the deadline uses its connection no more.
-    for (const gone of works.filter(
-      ({ connection }) => connection.state === 'destroyed' || connection.cancelled,
-    )) {
-      works.splice(works.indexOf(gone), 1)
-    }
+    works = works.filter(({ connection }) => connection.state !== 'destroyed' && !connection.cancelled)
     assert.ok(driver.peak <= SIZE, 'too many connections')
   }
   const closing = watch(pool.close().then(() => [driver.open, driver.made.length]))
-  for (
-    let i = 0;
-    (closing.state === 'pending' || uses.some(({ state }) => state === 'pending')) && i < 100;
-    i++
-  ) {
+  const isPending = ({ state }: Watched<unknown>) => state === 'pending'
+  for (let i = 0; i < 100 && [closing, ...uses].some(isPending); i++) {
     for (const { end } of works.splice(0)) end.resolve()
     for (const attempt of attempts.splice(0)) attempt.resolve()
-    await happen.pass(500)
+    await pass(500)
   }
   assert.deepEqual(closing.value, [0, driver.made.length], 'it does not close, or makes a connection then')
-  assert.ok(
-    uses.every(({ state }) => state !== 'pending'),
-    'a use has no end',
-  )
+  assert.ok(!uses.some(isPending), 'a use has no end')
 }
