@@ -18,30 +18,16 @@ export class FakeDriver implements Driver<FakeConnection> {
   readonly meanings = new Map<unknown, ErrorMeaning>()
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
-  /** The most that were open or being opened at one time. */
-  peak = 0
-  #connecting = 0
   connecting: () => Promise<void> = async () => {}
   ending: () => Promise<void> = async () => {}
   resetting: () => Promise<void> = async () => {}
   cancelling: () => Promise<void> = async () => {}
 
-  /** Those that are open, or are being opened. */
-  get open(): number {
-    return this.#connecting + this.made.filter(({ state }) => state === 'open' || state === 'lost').length
-  }
-
   async connect(): Promise<FakeConnection> {
-    this.#connecting++
-    this.peak = Math.max(this.peak, this.open)
-    try {
-      await this.connecting()
-      const connection: FakeConnection = { state: 'open', cancelled: false, onLost: () => {} }
-      this.made.push(connection)
-      return connection
-    } finally {
-      this.#connecting--
-    }
+    await this.connecting()
+    const connection: FakeConnection = { state: 'open', cancelled: false, onLost: () => {} }
+    this.made.push(connection)
+    return connection
   }
 
   meaningOf(error: unknown): ErrorMeaning {
@@ -54,7 +40,6 @@ export class FakeDriver implements Driver<FakeConnection> {
 
   /** As when the server, or the network, ends a connection. */
   lose(connection: FakeConnection): void {
-    if (connection.state !== 'open') return
     connection.state = 'lost'
     connection.onLost()
   }
@@ -89,15 +74,15 @@ export const DEADLINE = 4000
 export let driver: FakeDriver
 
 /** To be called in a file: gives each of its tests a driver, and time that passes only when the test says so. */
-export const useDriver = () => beforeEach(renewDriver)
-
-/** A new driver; from now on time passes only when a test says so, and what is random takes its longest. */
-export function renewDriver(): void {
-  mock.restoreAll()
-  mock.method(Math, 'random', () => 1)
-  mock.timers.reset()
-  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-  driver = new FakeDriver()
+export function useDriver(): void {
+  beforeEach(() => {
+    mock.restoreAll()
+    // What is random takes its longest.
+    mock.method(Math, 'random', () => 1)
+    mock.timers.reset()
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    driver = new FakeDriver()
+  })
 }
 
 /** How old a connection may become, in milliseconds. */

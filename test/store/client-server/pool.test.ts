@@ -54,8 +54,7 @@ async function passSlowly(time: number): Promise<void> {
   for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
 }
 
-// That none is shared, dead or left over: pool-model.test.ts. How servers that are down, full or read-only are survived:
-// test/faults and the tests of several hosts.
+// How servers that are down, full or read-only are survived: test/faults and the tests of several hosts.
 describe('a pool of connections', () => {
   it('serves what came first, whatever it is for, once there is a connection for it', async () => {
     const pool = newPool(1)
@@ -171,6 +170,26 @@ describe('a connection whose work fails', () => {
     assert.equal(next.value, driver.made[1])
   })
 
+  it('is not used again once it is lost, whether it is idle or in use', async () => {
+    const pool = newPool(2)
+    const [idle, working] = await beginAll(pool, 2)
+    assert.ok(idle && working)
+    await endAll(idle)
+    for (const connection of [...driver.made]) driver.lose(connection)
+    await endAll(working)
+    const next = await beginAll(pool, 2)
+    assert.deepEqual(
+      next.map(({ got }) => got.connection),
+      driver.made.slice(2),
+    )
+    await endAll(...next)
+    await pool.close()
+    assert.deepEqual(
+      driver.made.map(({ state }) => state),
+      ['destroyed', 'destroyed', 'ended', 'ended'],
+    )
+  })
+
   it('takes those with it that were idle while it was lost, and not those that worked', async () => {
     const pool = newPool(3)
     const [idle, lost, working] = await beginAll(pool, 3)
@@ -184,6 +203,8 @@ describe('a connection whose work fails', () => {
     await settle()
     const states = [idle, lost, working].map(({ got }) => got.connection?.state)
     assert.deepEqual(states, ['destroyed', 'destroyed', 'open'])
+    const [next] = await beginAll(pool, 1)
+    assert.equal(next?.got.connection, working.got.connection)
   })
 })
 

@@ -19,9 +19,8 @@ function authentication(code: number, data: Buffer | string = ''): Buffer {
   return Buffer.concat([Buffer.from('R'), message])
 }
 
-const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
-const ACCEPTED = Buffer.concat([authentication(0), READY_FOR_QUERY])
-const EMPTY_RESULT = Buffer.concat([Buffer.from([0x49, 0, 0, 0, 4]), READY_FOR_QUERY])
+/** With ReadyForQuery. */
+const ACCEPTED = Buffer.concat([authentication(0), Buffer.from([0x5a, 0, 0, 0, 5, 0x49])])
 const ASKS_FOR_PASSWORD = authentication(3)
 const ASKS_FOR_MD5 = authentication(5, 'salt')
 const SCRAM = authentication(10, 'SCRAM-SHA-256\0\0')
@@ -60,10 +59,10 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     attacker = await startAttacker(withTls ? certificates : undefined, attack)
     return Object.assign(new URL(`${server?.url}?${query}`), { port: attacker.port }).href
   }
-  const receivesPassword = async () => {
+  const assertNothingGiven = async () => {
     const received = (await attacker?.received()) ?? ''
     assert.match(received, /user\0postgres/)
-    return received.includes(new URL(server?.url ?? '').password)
+    assert.ok(!received.includes(new URL(server?.url ?? '').password))
   }
 
   it('require works with SCRAM and TLS, and is refused without TLS', async () => {
@@ -93,24 +92,15 @@ describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') },
     it(`require gives away nothing to somebody in between who ${what}`, async () => {
       const url = await attack('sslmode=require&channel_binding=require', response(...messages))
       await assert.rejects(use(url), /channel_binding=require/)
-      assert.equal(await receivesPassword(), false)
+      await assertNothingGiven()
     })
 
   it('require gives away nothing to somebody in between who has no TLS', async () => {
     for (const mode of ['prefer', 'allow']) {
       const url = await attack(`sslmode=${mode}&channel_binding=require`, response(ASKS_FOR_PASSWORD), false)
       await assert.rejects(use(url), /channel_binding=require/)
-      assert.equal(await receivesPassword(), false)
+      await assertNothingGiven()
     }
-  })
-
-  it('would give away the password otherwise, which shows that these tests would see it', async () => {
-    const messages = [ASKS_FOR_PASSWORD, ACCEPTED, EMPTY_RESULT, EMPTY_RESULT]
-    const driver = new PostgresDriver(
-      parsePostgresUrl(await attack('sslmode=require', response(...messages))),
-    )
-    driver.destroy(await driver.connect())
-    assert.equal(await receivesPassword(), true)
   })
 })
 
