@@ -93,14 +93,11 @@ describe('a fault of DB_URL does not quote the password', () => {
   const scheme = fc.constantFrom('postgres', 'postgresql', 'mysql', 'mariadb', 'sqlite', 'mysql2', 'http', '')
   const separator = fc.constantFrom('://', '://', '://', ':/', ':', '//', '')
   /** Pieces that mean something, so that what is behind them is taken for something else. */
-  const pieces = fc
-    .array(
-      fc.constantFrom(...'&=?/# %@:[],;\'"\\\n\0{}', ...'1?|1/x?|=x|=x&|?x=|%00|%zz|%FF|host='.split('|')),
-      {
-        maxLength: 3,
-      },
-    )
-    .map((parts) => parts.join(''))
+  const piece = fc.constantFrom(
+    ...'&=?/# %@:[],;\'"\\\n\0{}',
+    ...'1?|1/x?|=x|=x&|?x=|%00|%zz|%FF|host='.split('|'),
+  )
+  const pieces = fc.array(piece, { maxLength: 3 }).map((parts) => parts.join(''))
   const noise = fc.oneof(
     { weight: 5, arbitrary: pieces },
     { weight: 1, arbitrary: fc.string({ maxLength: 8, unit: 'binary' }) },
@@ -109,10 +106,6 @@ describe('a fault of DB_URL does not quote the password', () => {
     ...'@host/books|@host|@host:0/books|@host:x/books|@a,b/books|@[::1/books||/|@host/?ssl=x'.split('|'),
     ...['sslmode=require', 'sslmode=no', 'sslmod=require'].map((query) => `@host/books?${query}`),
   )
-
-  const neverTells = (text: string, secret: string) => {
-    assert.ok(!(fault(text) ?? '').includes(secret), `${text} -> ${fault(text)}`)
-  }
 
   for (const text of [
     'postgres://user:1?hunter=x@host/books',
@@ -137,16 +130,11 @@ describe('a fault of DB_URL does not quote the password', () => {
         `${scheme}://u@host/books?${name}=${text}&sslmod=require`,
         `host=h dbname=books password=${text} sslmod=require`,
         `password='${text}' host=h`,
+        // All that was set.
+        `${secret}${right}`,
       ])
-        neverTells(url, secret)
+        assert.ok(!fault(url)?.includes(secret), `${url} -> ${fault(url)}`)
     })
     fc.assert(property, { numRuns: 400 })
-  })
-
-  it('when it is all that was set', () => {
-    const property = fc.property(secrets, fc.constantFrom('', '=', ':'), (secret, end) =>
-      neverTells(`${secret}${end}`, secret),
-    )
-    fc.assert(property)
   })
 })
