@@ -25,29 +25,21 @@ export function importContract(prepare: () => Promise<TestData>): void {
   it('stores all books under rising ids, in their order; also none, and none in a dry run', async () => {
     for (const options of [{}, { skipExisting: true }, { keepIds: true }, { dryRun: true }])
       assert.deepEqual(await opened.store.import(inGroups([]), options), { added: 0, skipped: 0 })
-    const first = await opened.store.create(BOOK)
+    await opened.store.create(BOOK)
     const books = Array.from({ length: MANY }, (_, i) => ({ ...BOOK, title: `T ${i % 7}`, year: i }))
     const counts = { added: MANY, skipped: 0 }
     assert.deepEqual(await opened.store.import(inGroups(books), { dryRun: true }), counts)
     assert.deepEqual(await fields(), [BOOK])
     assert.deepEqual(await opened.store.import(inGroups(books)), counts)
-    assert.deepEqual(await fields(), [BOOK, ...books])
-    const ids = (await listAll(opened.store)).map(({ id }) => id)
-    assert.equal(ids[0], first.id)
-    const next = await opened.store.create(BOOK)
-    assert.ok(next.id > Math.max(...ids))
+    await opened.store.create({ ...BOOK, year: MANY })
+    assert.deepEqual(await fields(), [BOOK, ...books, { ...BOOK, year: MANY }])
   })
 
   it('stores any text as it is', async () => {
-    const property = fc.asyncProperty(hostileBooks, async (books) => {
-      await Promise.all((await listAll(opened.store)).map(({ id }) => opened.store.delete(id)))
-      await opened.store.import(inGroups(books))
-      assert.deepEqual(await fields(), books)
-    })
-    await fc.assert(property, { numRuns: 10 })
     const long = { title: '\\\'"\n'.repeat(200_000), author: '🂡', year: Number.MIN_SAFE_INTEGER }
-    await opened.store.import(inGroups([long]))
-    assert.deepEqual((await fields()).at(-1), long)
+    const books = [...fc.sample(hostileBooks, 10).flat(), long]
+    await opened.store.import(inGroups(books))
+    assert.deepEqual(await fields(), books)
   })
 
   it('lets searches go on, which say so as long as they may miss books', async () => {
@@ -94,12 +86,13 @@ export function importContract(prepare: () => Promise<TestData>): void {
   })
 
   it('passes over what is there already, to the byte, if it is asked to', async () => {
+    const long = { title: 'x'.repeat(100_000), author: 'A', year: 0 }
     const there = [
       BOOK,
       { ...BOOK, title: '' },
       { title: 'é'.repeat(600), author: '文字', year: -1 },
-      { title: 'x'.repeat(100_000), author: '', year: 0 },
-      { title: 'x'.repeat(100_000), author: 'A', year: 0 },
+      { ...long, author: '' },
+      long,
     ]
     await opened.store.import(inGroups(there))
     const others = [
@@ -109,25 +102,20 @@ export function importContract(prepare: () => Promise<TestData>): void {
       { title: `${'é'.repeat(599)}e`, author: '文字', year: -1 },
       { ...BOOK, title: 'twice' },
       { ...BOOK, title: 'twice' },
-      { title: 'x'.repeat(100_000), author: 'B', year: 0 },
-      { title: 'x'.repeat(100_000), author: 'A', year: 1 },
+      { ...long, author: 'B' },
+      { ...long, year: 1 },
     ]
     const both = others.flatMap((book, i) => [book, there[i] ?? BOOK])
-    const dryRun = await opened.store.import(inGroups(both, 3), { skipExisting: true, dryRun: true })
-    assert.deepEqual(dryRun, { added: 8, skipped: 8 })
-    assert.deepEqual(await fields(), there)
-    assert.deepEqual(await opened.store.import(inGroups(both, 3), { skipExisting: true }), dryRun)
-    assert.deepEqual(await fields(), [...there, ...others])
+    for (const dryRun of [true, false]) {
+      const imported = await opened.store.import(inGroups(both, 3), { skipExisting: true, dryRun })
+      assert.deepEqual(imported, { added: 8, skipped: 8 })
+      assert.deepEqual(await fields(), dryRun ? there : [...there, ...others])
+    }
     const again = await opened.store.import(inGroups(both, 3), { skipExisting: true })
     assert.deepEqual(again, { added: 0, skipped: 16 })
-    assert.equal((await fields()).length, there.length + others.length)
   })
 
-  for (const [options, more] of [
-    [{ skipExisting: true }, [BOOK]],
-    [{}, []],
-    [{ skipExisting: true, dryRun: true }, []],
-  ] as const) {
+  for (const options of [{ skipExisting: true }, {}, { skipExisting: true, dryRun: true }])
     it(`ends when nobody waits for it any more, and goes on afterwards: ${JSON.stringify(options)}`, async () => {
       const gone = new AbortController()
       const reason = new Error('gone')
@@ -136,33 +124,26 @@ export function importContract(prepare: () => Promise<TestData>): void {
         try {
           yield [BOOK]
           gone.abort(reason)
-          for (const book of more) yield [book]
-          assert.equal(more.length, 0, 'it asks for more')
+          if (!('dryRun' in options)) yield [BOOK]
         } finally {
           closed.resolve()
         }
       }
-      const importing = opened.store.import(left(), { ...options, signal: gone.signal })
-      await assert.rejects(importing, reason)
+      await assert.rejects(opened.store.import(left(), { ...options, signal: gone.signal }), reason)
       await closed.promise
       assert.deepEqual(await fields(), [])
       assert.deepEqual(await opened.store.import(inGroups([BOOK])), { added: 1, skipped: 0 })
     })
-  }
 
   it('keeps ids in a store without books, and goes on above all that were ever given', async () => {
-    const gone = [await opened.store.create(BOOK), await opened.store.create(BOOK)]
+    const gone = [await opened.store.create(BOOK), await opened.store.create(BOOK)] as const
     for (const { id } of gone) await opened.store.delete(id)
-    const [low] = gone
-    await opened.store.import(inGroups([low ?? BOOK]), { keepIds: true })
-    const next = await opened.store.create(BOOK)
-    assert.ok(next.id > Number(gone[1]?.id))
+    await opened.store.import(inGroups([gone[0]]), { keepIds: true })
+    assert.ok((await opened.store.create(BOOK)).id > gone[1].id)
     for (const { id } of await listAll(opened.store)) await opened.store.delete(id)
     const books = [3, 4, 1_000_000, 2 ** 40].map((id) => ({ id, ...BOOK, year: id }))
-    assert.deepEqual(await opened.store.import(inGroups(books, 2), { keepIds: true }), {
-      added: 4,
-      skipped: 0,
-    })
+    const imported = await opened.store.import(inGroups(books, 2), { keepIds: true })
+    assert.deepEqual(imported, { added: 4, skipped: 0 })
     assert.deepEqual(plain(await listAll(opened.store)), books)
     const last = await opened.store.create(BOOK)
     assert.ok(last.id > 2 ** 40)

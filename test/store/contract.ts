@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Book, NewBook } from '../../src/catalogue/book.ts'
 import { importContract } from './contract-import.ts'
-import { listContract } from './contract-list.ts'
 import { queryContract } from './contract-query.ts'
-import { listAll, plain } from './pages.ts'
-import { type TestData, useSharedStore } from './use-store.ts'
+import { plain } from './pages.ts'
+import { type TestData, useStore } from './use-store.ts'
 
 /**
  * What src/catalogue/store.ts promises of every engine.
@@ -13,7 +12,6 @@ import { type TestData, useSharedStore } from './use-store.ts'
  */
 export function storeContract(engine: string, prepare: () => Promise<TestData>): void {
   describe(`the store on ${engine}: books`, () => booksContract(prepare))
-  describe(`the store on ${engine}: the list`, () => listContract(prepare))
   describe(`the store on ${engine}: queries`, () => queryContract(prepare))
   describe(`the store on ${engine}: imports`, () => importContract(prepare))
 }
@@ -40,7 +38,7 @@ const YEARS = [LARGEST, -LARGEST, 0, 1, 2 ** 31, -(2 ** 31) - 1, 2 ** 24 + 1]
  * test/spec on every engine.
  */
 export function booksContract(prepare: () => Promise<TestData>): void {
-  const opened = useSharedStore(prepare)
+  const opened = useStore(prepare)
 
   const find = async (id: number) => {
     const book = await opened.store.find(id)
@@ -51,38 +49,36 @@ export function booksContract(prepare: () => Promise<TestData>): void {
 
   it('finds, updates and deletes nothing under an id that no book has, also beside those that are there', async () => {
     const { store } = opened
-    const books = await createAll(Array(5).fill(BOOK))
-    const missing = [1, 2 ** 31, 2 ** 32, LARGEST - 2 ** 40].map((far) => far + (books.at(-1)?.id ?? 0))
+    const books = await createAll(Array(4).fill(BOOK))
+    const highest = Math.max(...books.map(({ id }) => id))
+    const missing = [1, 2 ** 31, 2 ** 32, LARGEST - 2 ** 40].map((far) => far + highest)
     const ids = books.flatMap(({ id }, i) => [id, missing[i] ?? LARGEST])
-    const isThere = (i: number) => i % 2 === 0
-    const found = await Promise.all(ids.map((id) => store.find(id)))
-    for (const [i, book] of found.entries()) assert.equal(book?.id, isThere(i) ? ids[i] : undefined)
+    const there = ids.map((id) => (missing.includes(id) ? undefined : id))
+    const idsOf = async (results: Promise<Book | undefined>[]) =>
+      (await Promise.all(results)).map((book) => book?.id)
+    assert.deepEqual(await idsOf(ids.map((id) => store.find(id))), there)
     for (const expected of [undefined, BOOK])
       for (const changes of [{}, { author: BOOK.author }]) {
         const updates = ids.map((id) => store.update(id, changes, expected && { id, ...expected }))
-        for (const [i, book] of (await Promise.all(updates)).entries())
-          assert.equal(book?.id, isThere(i) ? ids[i] : undefined)
+        assert.deepEqual(await idsOf(updates), there)
       }
-    const isAsExpected = (i: number) => i % 4 === 0
-    const deletions = ids.map((id, i) =>
-      store.delete(id, { id, ...BOOK, year: isAsExpected(i) ? BOOK.year : 1 }),
-    )
+    const year = (i: number) => (i % 4 === 0 ? BOOK.year : 1)
+    const deletions = ids.map((id, i) => store.delete(id, { id, ...BOOK, year: year(i) }))
+    const isDeleted = ids.map((_, i) => i % 4 === 0)
+    assert.deepEqual(await Promise.all(deletions), isDeleted)
     assert.deepEqual(
-      await Promise.all(deletions),
-      ids.map((_, i) => isAsExpected(i)),
+      await idsOf(ids.map((id) => store.find(id))),
+      there.map((id, i) => (isDeleted[i] ? undefined : id)),
     )
-    for (const [i, book] of books.entries())
-      assert.deepEqual(await find(book.id), i % 2 === 0 ? undefined : book)
   })
 
   /** Checks that no write happens where these are expected, and that the books stay as they are. */
   async function assertRefused(stored: readonly Book[], expected: readonly Book[]): Promise<void> {
     const { store } = opened
-    for (const refused of await Promise.all([
-      ...stored.map(({ id }, i) => store.update(id, { title: 'refused' }, expected[i])),
-      ...stored.map(({ id }, i) => store.update(id, {}, expected[i])),
-    ]))
-      assert.equal(refused, undefined)
+    for (const changes of [{ title: 'refused' }, {}]) {
+      const updates = stored.map(({ id }, i) => store.update(id, changes, expected[i]))
+      for (const updated of await Promise.all(updates)) assert.equal(updated, undefined)
+    }
     const deletions = stored.map(({ id }, i) => store.delete(id, expected[i]))
     for (const isDeleted of await Promise.all(deletions)) assert.equal(isDeleted, false)
     // Not deepEqual, which would print long texts.
@@ -90,23 +86,14 @@ export function booksContract(prepare: () => Promise<TestData>): void {
       assert.ok(JSON.stringify(await find(id)) === JSON.stringify({ id, ...book }), `book ${id}`)
   }
 
-  it('stores any text and year as it is, and overlooks no difference from the book that is expected', async () => {
+  it('overlooks no difference from the book that is expected, whatever the texts and the year', async () => {
     const { store } = opened
-    const books = TEXTS.map((title, i) => ({
-      title,
-      author: TEXTS.at(-i) ?? '',
-      year: YEARS[i % YEARS.length] ?? 0,
-    }))
-    const stored = await createAll(books)
-    assert.deepEqual(
-      stored.map(({ id: _, ...book }) => book),
-      books,
-    )
-    assert.deepEqual(plain(await Promise.all(stored.map(({ id }) => store.find(id)))), stored)
-    const neighbour = (year: number) => (year > 0 ? year - 1 : year + 1)
-    await assertRefused(
-      stored,
-      stored.map((book) => ({ ...book, year: neighbour(book.year) })),
+    const stored = await createAll(
+      TEXTS.map((title, i) => ({
+        title,
+        author: TEXTS.at(-i) ?? '',
+        year: YEARS[i % YEARS.length] ?? 0,
+      })),
     )
     for (let distance = 1; distance <= DISTANCE; distance++) {
       const text = (i: number) => TEXTS.at(i % TEXTS.length) ?? ''
@@ -116,24 +103,11 @@ export function booksContract(prepare: () => Promise<TestData>): void {
       ])
       assert.ok(!refused.includes(true), `${distance}`)
     }
-    const swapped = stored.map(({ id, title, author, year }) => ({
-      id,
-      title: author,
-      author: title,
-      year: neighbour(year),
-    }))
-    await assertRefused(
-      stored.filter(({ title, author }) => title !== author),
-      swapped.filter(({ title, author }) => title !== author),
-    )
-    const updates = swapped.map((book, i) => store.update(book.id, book, stored[i]))
-    assert.deepEqual(plain(await Promise.all(updates)), swapped)
-    const ids = new Set(stored.map(({ id }) => id))
-    assert.deepEqual(
-      plain(await listAll(store)).filter(({ id }) => ids.has(id)),
-      swapped.toSorted((a, b) => a.id - b.id),
-    )
-    const deletions = await Promise.all(swapped.map((book) => store.delete(book.id, book)))
+    const changed = stored.map((book) => ({ ...book, year: book.year > 0 ? book.year - 1 : book.year + 1 }))
+    await assertRefused(stored, changed)
+    const updates = changed.map((book, i) => store.update(book.id, book, stored[i]))
+    assert.deepEqual(plain(await Promise.all(updates)), changed)
+    const deletions = await Promise.all(changed.map((book) => store.delete(book.id, book)))
     assert.ok(deletions.every((isDeleted) => isDeleted))
   })
 
@@ -144,10 +118,7 @@ export function booksContract(prepare: () => Promise<TestData>): void {
       { title: "\\'".repeat(50_000), author: '\n'.repeat(50_000), year: 1 },
       // The servers read books of up to 32 KiB together.
       ...[-2, -1, 0, 1].map((more) => ({ title: 'x'.repeat(32 * 1024 + more), author: 'é', year: 1 })),
-      ...[-1, 0, 1].map((more) => ({ title: 'x', author: 'é'.repeat(16 * 1024 + more), year: 1 })),
     ])
-    const found = await Promise.all(stored.map(({ id }) => opened.store.find(id)))
-    assert.ok(found.every((book, i) => JSON.stringify(book) === JSON.stringify(stored[i])))
     for (const field of ['title', 'author'] as const) {
       const other = stored.map((book) => ({ ...book, [field]: book[field].replace(/.$/su, 'y') }))
       await assertRefused(stored, other)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { ACCEPTED_DB_URLS, describeDbUrl, parseDbUrl } from '../../src/store/db-url.ts'
+import { describeDbUrl, parseDbUrl } from '../../src/store/db-url.ts'
 
 /** What is wrong with a DB_URL, or undefined if it is accepted; all of the error that anything could print. */
 function fault(text: string): string | undefined {
@@ -38,15 +38,15 @@ describe('a DB_URL in messages', () => {
 })
 
 describe('DB_URL', () => {
-  for (const text of [
-    'sqlite:~reader/books.db',
-    'sqlite:$HOME/books.db',
-    'postgres://u@h/d?sslmode=verify-ca&sslrootcert=~/ca.pem',
-    'host=h sslcert=~/a.pem sslkey=a.key',
-    'host=h sslcert=a.pem sslkey=~/a.key',
-  ])
-    it(`may not have a path that only a shell understands: ${text}`, () =>
-      assert.match(fault(text) ?? '', /has a path that begins with ~ or \$, which only a shell replaces/))
+  it('may not have a path that only a shell understands', () => {
+    for (const text of [
+      'sqlite:~reader/a',
+      'sqlite:$HOME/a',
+      'host=h sslrootcert=~/a',
+      'host=h sslcert=a sslkey=~/a',
+    ])
+      assert.match(fault(text) ?? '', /has a path that begins with ~ or \$, which only a shell replaces/)
+  })
 
   for (const [text, path] of [
     ['sqlite://data/books.db', 'data/books.db'],
@@ -85,12 +85,6 @@ describe('DB_URL', () => {
   ] as const) {
     it(`${JSON.stringify(text)} is refused`, () => assert.match(fault(text) ?? 'accepted', wrong))
   }
-
-  it('has examples in the text for messages that are accepted when they are filled in', () => {
-    const examples = ACCEPTED_DB_URLS.replaceAll(' (PostgreSQL)', '').split(', ')
-    const engines = examples.map((example) => parseDbUrl(example.replaceAll(/<[^>]*>|…/g, 'x')).engine)
-    assert.deepEqual(engines, ['sqlite', 'postgres', 'postgres', 'mysql', 'mysql'])
-  })
 })
 
 describe('a fault of DB_URL does not quote the password', () => {
@@ -99,14 +93,11 @@ describe('a fault of DB_URL does not quote the password', () => {
   const scheme = fc.constantFrom('postgres', 'postgresql', 'mysql', 'mariadb', 'sqlite', 'mysql2', 'http', '')
   const separator = fc.constantFrom('://', '://', '://', ':/', ':', '//', '')
   /** Pieces that mean something, so that what is behind them is taken for something else. */
-  const pieces = fc
-    .array(
-      fc.constantFrom(...'&=?/# %@:[],;\'"\\\n\0{}', ...'1?|1/x?|=x|=x&|?x=|%00|%zz|%FF|host='.split('|')),
-      {
-        maxLength: 3,
-      },
-    )
-    .map((parts) => parts.join(''))
+  const piece = fc.constantFrom(
+    ...'&=?/# %@:[],;\'"\\\n\0{}',
+    ...'1?|1/x?|=x|=x&|?x=|%00|%zz|%FF|host='.split('|'),
+  )
+  const pieces = fc.array(piece, { maxLength: 3 }).map((parts) => parts.join(''))
   const noise = fc.oneof(
     { weight: 5, arbitrary: pieces },
     { weight: 1, arbitrary: fc.string({ maxLength: 8, unit: 'binary' }) },
@@ -115,10 +106,6 @@ describe('a fault of DB_URL does not quote the password', () => {
     ...'@host/books|@host|@host:0/books|@host:x/books|@a,b/books|@[::1/books||/|@host/?ssl=x'.split('|'),
     ...['sslmode=require', 'sslmode=no', 'sslmod=require'].map((query) => `@host/books?${query}`),
   )
-
-  const neverTells = (text: string, secret: string) => {
-    assert.ok(!(fault(text) ?? '').includes(secret), `${text} -> ${fault(text)}`)
-  }
 
   for (const text of [
     'postgres://user:1?hunter=x@host/books',
@@ -143,17 +130,11 @@ describe('a fault of DB_URL does not quote the password', () => {
         `${scheme}://u@host/books?${name}=${text}&sslmod=require`,
         `host=h dbname=books password=${text} sslmod=require`,
         `password='${text}' host=h`,
+        // All that was set.
+        `${secret}${right}`,
       ])
-        neverTells(url, secret)
+        assert.ok(!fault(url)?.includes(secret), `${url} -> ${fault(url)}`)
     })
     fc.assert(property, { numRuns: 400 })
-  })
-
-  it('when it is all that was set', () => {
-    fc.assert(
-      fc.property(secrets, fc.constantFrom('', '=', '==', ':', ' '), (secret, end) => {
-        neverTells(`${secret}${end}`, secret)
-      }),
-    )
   })
 })

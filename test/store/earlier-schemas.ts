@@ -52,48 +52,8 @@ export const EARLIER_WORDS: Readonly<Record<ServerEngine, readonly string[]>> = 
 export const indexEarlierWords = (engine: ServerEngine) =>
   `UPDATE books SET search_words_of = ${fingerprintOf(engine)}`
 
-/** What removes the first version of the words. */
-export const DROP_EARLIER_WORDS: Readonly<Record<ServerEngine, readonly string[]>> = {
-  postgres: ['ALTER TABLE books DROP COLUMN search_words, DROP COLUMN search_words_of'],
-  mysql: [
-    'ALTER TABLE books DROP INDEX books_words_due, DROP COLUMN search_words_due, DROP COLUMN search_words_of',
-    'DROP TABLE book_words',
-  ],
-}
-
 function fingerprintOf(engine: ServerEngine): string {
   return engine === 'postgres'
     ? "md5(md5(coalesce(title, '')) || md5(coalesce(author, '')))"
     : "MD5(CONCAT(MD5(COALESCE(title, '')), MD5(COALESCE(author, ''))))"
-}
-
-/** The first version of the sort keys, which instances of that version go on using beside this one. */
-export const EARLIER_KEYS: Readonly<Record<ServerEngine, readonly string[]>> = {
-  postgres: [
-    `CREATE INDEX books_by_title ON books ((left(coalesce(title, ''), 500) COLLATE "C"), id)`,
-    `CREATE INDEX books_by_author ON books ((left(coalesce(author, ''), 500) COLLATE "C"), id)`,
-    'CREATE INDEX books_by_year ON books ((coalesce(year, 0)), id)',
-    `CREATE INDEX books_by_year_title ON books ((coalesce(year, 0)), (left(coalesce(title, ''), 500) COLLATE "C"), id)`,
-  ],
-  mysql: [
-    `ALTER TABLE books
-       ADD COLUMN title_key VARBINARY(2000) AS (CAST(LEFT(COALESCE(title, ''), 500) AS BINARY)) STORED,
-       ADD COLUMN author_key VARBINARY(2000) AS (CAST(LEFT(COALESCE(author, ''), 500) AS BINARY)) STORED,
-       ADD COLUMN year_key BIGINT AS (COALESCE(year, 0)) STORED`,
-    'ALTER TABLE books ADD INDEX books_by_title (title_key, id)',
-    'ALTER TABLE books ADD INDEX books_by_author (author_key, id)',
-    'ALTER TABLE books ADD INDEX books_by_year (year_key, id)',
-    'ALTER TABLE books ADD INDEX books_by_year_title (year_key, title_key, id)',
-  ],
-}
-
-/** What removes the first version of the sort keys. */
-export const DROP_EARLIER_KEYS: Readonly<Record<ServerEngine, readonly string[]>> = {
-  postgres: [
-    'DROP INDEX IF EXISTS books_by_title, books_by_author, books_by_author_year, books_by_year_title',
-  ],
-  mysql: [
-    `ALTER TABLE books DROP INDEX books_by_title, DROP INDEX books_by_author, DROP INDEX books_by_year_title,
-       DROP COLUMN title_key, DROP COLUMN author_key`,
-  ],
 }

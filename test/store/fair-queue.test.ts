@@ -7,16 +7,12 @@ interface Item {
   readonly number: number
 }
 
-/** Items by their names: the client and a number. */
-const items = (names: string): Item[] =>
-  names
-    .split(' ')
-    .filter(Boolean)
-    .map((name) => ({ client: name[0] ?? '', number: Number(name.slice(1)) }))
+/** An item by its name: the client and a number. */
+const item = (name: string): Item => ({ client: name[0] ?? '', number: Number(name.slice(1)) })
 
 function newQueue(names: string): FairQueue<Item> {
   const queue = new FairQueue<Item>(10)
-  for (const item of items(names)) queue.add(item)
+  for (const name of names.split(' ')) queue.add(item(name))
   return queue
 }
 
@@ -35,7 +31,7 @@ describe('a queue in which clients take turns', () => {
   it('takes that of a new client before the next one of the client that had the last turn, and of no other', () => {
     const queue = newQueue('a1 a2 a3 b1 b2')
     assert.equal(take(queue), 'a1')
-    queue.add({ client: 'c', number: 1 })
+    queue.add(item('c1'))
     assert.equal(nameOf(queue.peek()), 'b1')
     assert.equal(takeAll(queue), 'b1 c1 a2 b2 a3')
   })
@@ -51,21 +47,20 @@ describe('a queue in which clients take turns', () => {
 
   it('forgets what is deleted, once', () => {
     const queue = newQueue('b1 b2')
-    for (const item of items('a1 a2')) {
-      queue.add(item)
-      for (let i = 0; i < 2; i++) queue.delete(item)
-    }
+    const gone = item('a1')
+    queue.add(gone)
+    for (let i = 0; i < 2; i++) queue.delete(gone)
     assert.equal(queue.size, 2)
     assert.equal(takeAll(queue), 'b1 b2')
   })
 
   it('has no room for the last item of the client with the most, whoever comes', () => {
     const queue = newQueue('a1 a2 a3 a4 a5 a6 a7 b1 b2 b3')
-    assert.equal(nameOf(queue.add({ client: 'c', number: 1 })), 'a7')
-    assert.equal(nameOf(queue.add({ client: 'a', number: 8 })), 'a8')
+    assert.equal(nameOf(queue.add(item('c1'))), 'a7')
+    assert.equal(nameOf(queue.add(item('a8'))), 'a8')
     assert.equal(queue.size, 10)
     assert.equal(takeAll(queue), 'a1 b1 c1 a2 b2 a3 b3 a4 a5 a6')
     // All have as much as the new client would have.
-    assert.equal(nameOf(newQueue('a1 b1 c1 d1 e1 f1 g1 h1 i1 j1').add({ client: 'k', number: 1 })), 'k1')
+    assert.equal(nameOf(newQueue('a1 b1 c1 d1 e1 f1 g1 h1 i1 j1').add(item('k1'))), 'k1')
   })
 })

@@ -1,4 +1,4 @@
-import { after, afterEach, before, beforeEach } from 'node:test'
+import { afterEach, beforeEach } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 
 /** Data of an engine, which has no books at first. */
@@ -15,23 +15,14 @@ export interface StoreInUse {
 }
 
 /** To be called in a `describe`: gives each test there an empty store of its own. */
-export const useStore = (create: () => Promise<TestData>) => useStoreOf(create, beforeEach, afterEach)
-
-/** To be called in a `describe`: gives the tests there one store, with the books of the tests before. */
-export const useSharedStore = (create: () => Promise<TestData>) => useStoreOf(create, before, after)
-
-function useStoreOf(
-  create: () => Promise<TestData>,
-  begin: (hook: () => Promise<void>) => void,
-  end: (hook: () => Promise<void>) => void,
-): StoreInUse {
+export function useStore(create: () => Promise<TestData>): StoreInUse {
   let data: TestData
   let store: Store
-  begin(async () => {
+  beforeEach(async () => {
     data = await create()
     store = await data.open()
   })
-  end(async () => {
+  afterEach(async () => {
     await store.close()
     await data.remove()
   })

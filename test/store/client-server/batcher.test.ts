@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { Batcher } from '../../../src/store/client-server/batcher.ts'
-import { DEADLINE, mockTime, pass, settle } from './fake-driver.ts'
+import { DEADLINE, pass, settle, useDriver } from './fake-driver.ts'
 
 const MAX_WAITING = 5000
 const MAX_BATCH_TEXT = 256 * 1024
@@ -41,7 +41,10 @@ type FakeBatcher = typeof Batcher<Sent, Request, string>
 /** A batcher for an operation on nothing. */
 class FakeOperation {
   readonly #sent: Sent[] = []
-  /** What was sent, such as `[a b]`, with its time in milliseconds if it has less than all; and how requests ended. */
+  /**
+   * What was sent, such as `[a b]`, and how requests ended. If there was less than all the time, the milliseconds
+   * follow: until nothing may be written, and until the batch is given up.
+   */
   readonly events: string[] = []
   readonly #batcher: InstanceType<FakeBatcher>
 
@@ -52,12 +55,13 @@ class FakeOperation {
       isUnknownSyntax: (error) => error === ERRORS.unknown,
       run: async (work, { time } = {}) => {
         const sent: Sent = { names: [], end: 0, again: () => {}, ended: Promise.withResolvers() }
-        let attempt = work(sent, sent.end)
+        let attempt = work(sent, 0)
         sent.again = () => {
-          attempt = work(sent, sent.end)
+          attempt = work(sent, 0)
         }
         this.#sent.push(sent)
-        this.events.push(`[${sent.names.join(' ')}]${time === DEADLINE ? '' : time}`)
+        const times = new Set([sent.end - Date.now(), time].filter((each) => each !== DEADLINE))
+        this.events.push(`[${sent.names.join(' ')}]${[...times]}`)
         await sent.ended.promise.catch(() => {})
         return attempt
       },
@@ -133,7 +137,7 @@ async function play(steps: string): Promise<void> {
 const many = (count: number, length: number): Request[] =>
   Array.from({ length: count }, (_, i) => ({ length, name: `${i + 1}` }))
 
-beforeEach(mockTime)
+useDriver()
 
 // That requests of one turn share a batch, of how many, and what becomes of them when one is refused, or when it is
 // uncertain: batches.test.ts.
@@ -161,28 +165,16 @@ describe('a batch', () => {
     assert.deepEqual(sent, ['[1 2 3 4 5 6 7 8]', '[long]', '[next]'])
   })
 
-  it('that is tried again leaves out requests whose time is over', () =>
+  it('ends with the first deadline of its requests; a further attempt leaves out those whose time is over', () =>
     play(`
       send x -> [x]
       send early
       pass 50
       send late
-      done x -> [early late] x=together
+      done x -> [early late]3950 x=together
       pass 3950
       again late
       done late -> early=timeout late=together`))
-})
-
-it('a batch ends with the first deadline of its requests', async () => {
-  const operation = new FakeOperation()
-  await operation.send(named('x'))
-  await operation.send(named('early'))
-  const end = Date.now() + DEADLINE
-  await pass(50)
-  await operation.send(named('late'))
-  operation.of('x').ended.resolve([])
-  await settle()
-  assert.deepEqual([operation.of('late').names, operation.of('late').end], [['early', 'late'], end])
 })
 
 describe('a request', () => {
@@ -193,7 +185,7 @@ describe('a request', () => {
       pass 1000
       send b c
       pass 500
-      done x -> [a b c]3500 x=together
+      done x -> [a b c]2500,3500 x=together
       send d
       pass 250
       undone a b -> [a]2250 [b]3250 [d]3750 c=together
@@ -259,34 +251,30 @@ describe('requests with the same key', () => {
       done 1b -> 1b=together`))
 })
 
-describe('the deadline of a request', () => {
-  it('is four seconds after its own arrival, and one that waited is never done', () =>
-    play(`
-      send x -> [x]
-      send a
-      pass 1000
-      send b
-      pass 2999
-      pass 1 -> a=timeout
-      pass 999 -> x=timeout?
-      pass 1 -> b=timeout
-      done x
-      send c -> [c]`))
-})
+it('the deadline of a request is four seconds after its own arrival, and one that waited is never done', () =>
+  play(`
+    send x -> [x]
+    send a
+    pass 1000
+    send b
+    pass 2999
+    pass 1 -> a=timeout
+    pass 999 -> x=timeout?
+    pass 1 -> b=timeout
+    done x
+    send c -> [c]`))
 
-describe('requests that wait', () => {
-  for (const [count, length] of [
-    [MAX_WAITING, 0],
-    [MAX_WAITING_TEXT / PART, PART],
-  ] as const)
-    it(`are at most 5000, with 32 Mi code units of text: any more are refused at once, until there is room: ${length}`, async () => {
-      const operation = new FakeOperation()
-      await operation.send({ name: 'first' })
-      await operation.send(...many(count, length), { name: 'more', length: 1 })
-      assert.deepEqual(operation.events, ['[first]', 'more=overload'])
-      await pass(DEADLINE)
-      operation.events.splice(0)
-      await operation.send(...many(count, length))
-      assert.deepEqual(operation.events, [])
-    })
-})
+for (const [count, length] of [
+  [MAX_WAITING, 0],
+  [MAX_WAITING_TEXT / PART, PART],
+] as const)
+  it(`at most 5000 requests wait, with 32 Mi code units of text: more are refused, until there is room: ${length}`, async () => {
+    const operation = new FakeOperation()
+    await operation.send({ name: 'first' })
+    await operation.send(...many(count, length), { name: 'more', length: 1 })
+    assert.deepEqual(operation.events, ['[first]', 'more=overload'])
+    await pass(DEADLINE)
+    operation.events.splice(0)
+    await operation.send(...many(count, length))
+    assert.deepEqual(operation.events, [])
+  })

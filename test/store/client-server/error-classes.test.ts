@@ -41,6 +41,8 @@ it('an error tells why the database cannot be used now, and what became of the w
     const isUnsure = outcome === 'lost' || outcome === 'unknown'
     assert.equal(isUndone({ outcome: outcome as FailureOutcome }), !isUnsure)
   }
+  for (const code of ['42601', '0A000', 1064, 1235]) assert.equal(meaningOf(code).isUnknownSyntax, true)
+  for (const code of ['42703', 1054]) assert.equal(meaningOf(code).isUnknownSyntax, undefined)
   for (const { meaningOf } of [postgres, mysql] as readonly { meaningOf(error: unknown): ErrorMeaning }[]) {
     const { outcome, reason } = meaningOf(new Error('Connection terminated'))
     assert.deepEqual({ outcome, reason }, { outcome: 'lost', reason: 'connection' })

@@ -18,30 +18,16 @@ export class FakeDriver implements Driver<FakeConnection> {
   readonly meanings = new Map<unknown, ErrorMeaning>()
   /** All that were ever made, in their order. */
   readonly made: FakeConnection[] = []
-  /** The most that were open or being opened at one time. */
-  peak = 0
-  #connecting = 0
   connecting: () => Promise<void> = async () => {}
   ending: () => Promise<void> = async () => {}
   resetting: () => Promise<void> = async () => {}
   cancelling: () => Promise<void> = async () => {}
 
-  /** Those that are open, or are being opened. */
-  get open(): number {
-    return this.#connecting + this.made.filter(({ state }) => state === 'open' || state === 'lost').length
-  }
-
   async connect(): Promise<FakeConnection> {
-    this.#connecting++
-    this.peak = Math.max(this.peak, this.open)
-    try {
-      await this.connecting()
-      const connection: FakeConnection = { state: 'open', cancelled: false, onLost: () => {} }
-      this.made.push(connection)
-      return connection
-    } finally {
-      this.#connecting--
-    }
+    await this.connecting()
+    const connection: FakeConnection = { state: 'open', cancelled: false, onLost: () => {} }
+    this.made.push(connection)
+    return connection
   }
 
   meaningOf(error: unknown): ErrorMeaning {
@@ -54,7 +40,6 @@ export class FakeDriver implements Driver<FakeConnection> {
 
   /** As when the server, or the network, ends a connection. */
   lose(connection: FakeConnection): void {
-    if (connection.state !== 'open') return
     connection.state = 'lost'
     connection.onLost()
   }
@@ -91,7 +76,11 @@ export let driver: FakeDriver
 /** To be called in a file: gives each of its tests a driver, and time that passes only when the test says so. */
 export function useDriver(): void {
   beforeEach(() => {
-    mockTime()
+    mock.restoreAll()
+    // What is random takes its longest.
+    mock.method(Math, 'random', () => 1)
+    mock.timers.reset()
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     driver = new FakeDriver()
   })
 }
@@ -100,8 +89,8 @@ export function useDriver(): void {
 export const MAX_AGE = 1_800_000
 
 /** A pool of a store that is open. */
-export function newPool(size: number, of: FakeDriver = driver): ConnectionPool<FakeConnection> {
-  const pool = new ConnectionPool<FakeConnection>(of, { size, timeout: DEADLINE, maxAge: MAX_AGE })
+export function newPool(size: number): ConnectionPool<FakeConnection> {
+  const pool = new ConnectionPool<FakeConnection>(driver, { size, timeout: DEADLINE, maxAge: MAX_AGE })
   pool.opened()
   return pool
 }
@@ -111,14 +100,6 @@ export const forever = () => new Promise<never>(() => {})
 
 /** Waits until everything has happened that does not wait for a timer. */
 export const settle = () => setImmediate()
-
-/** From now on time passes only when a test says so, and what is random takes its longest. */
-export function mockTime(): void {
-  mock.restoreAll()
-  mock.method(Math, 'random', () => 1)
-  mock.timers.reset()
-  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-}
 
 /** Lets time pass, in steps, so that what a timer starts happens before the next. */
 export async function pass(time: number): Promise<void> {
@@ -165,16 +146,15 @@ export async function endAll(...uses: readonly ReturnType<typeof begin>[]): Prom
   await settle()
 }
 
-/** A promise with how it stands. */
+/** How a promise stands. */
 export interface Watched<Result> {
-  readonly promise: Promise<Result>
   state: 'pending' | 'fulfilled' | 'rejected'
   value?: Result
   error?: unknown
 }
 
 export function watch<Result>(promise: Promise<Result>): Watched<Result> {
-  const watched: Watched<Result> = { promise, state: 'pending' }
+  const watched: Watched<Result> = { state: 'pending' }
   promise.then(
     (value) => Object.assign(watched, { state: 'fulfilled', value }),
     (error) => Object.assign(watched, { state: 'rejected', error }),

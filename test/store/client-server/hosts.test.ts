@@ -24,7 +24,9 @@ const TIME = 3000
 /** Connects to hosts that are named a, b, … */
 async function connect(
   behaviours: readonly Behaviour[],
-  { time = TIME, silent = new Map() as SilentHosts, ...choice }: Partial<HostChoice> & Given = {},
+  { sessionAttrs, loadBalanceHosts = 'disable' }: Partial<HostChoice> = {},
+  silent: SilentHosts = new Map(),
+  time = TIME,
 ) {
   const hosts = behaviours.map((_, i) => ({ host: 'abcdefgh'[i], port: i + 1 }))
   let tried = ''
@@ -33,7 +35,7 @@ async function connect(
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
   const to = await connectToHost<string>(
-    { hosts, sessionAttrs: undefined, loadBalanceHosts: 'disable', ...choice },
+    { hosts, sessionAttrs, loadBalanceHosts },
     time,
     silent,
     async ({ host = '', port }, { milliseconds }) => {
@@ -54,11 +56,6 @@ async function connect(
   return { to, tried, shares }
 }
 
-interface Given {
-  readonly time?: number
-  readonly silent?: SilentHosts
-}
-
 describe('the choice of a host', () => {
   // The time passes only while a host is silent, so that a busy machine takes none of it.
   beforeEach(() => mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 }))
@@ -72,11 +69,9 @@ describe('the choice of a host', () => {
     ['standby', ['writable', 'read-only'], 'b'],
     ['prefer-standby', ['writable', 'writable', 'read-only'], 'c'],
     ['prefer-standby', [REFUSED, 'writable', 'writable', REFUSED], 'b'],
-  ] as const) {
-    const names = behaviours.map((each) => (each instanceof Error ? 'refused' : each)).join(', ')
-    it(`${sessionAttrs} of ${names} is ${expected}`, async () =>
+  ] as const)
+    it(`${sessionAttrs} of ${behaviours.join(', ')} is ${expected}`, async () =>
       assert.equal((await connect(behaviours, { sessionAttrs })).to, expected))
-  }
 
   it('is in the order of the hosts, or at random', async () => {
     const first = { disable: new Set<string>(), random: new Set<string>() }
@@ -110,37 +105,34 @@ describe('the choice of a host', () => {
   })
 
   it('leaves the hosts after a silent one enough time, and takes no longer in all', async () => {
-    assert.deepEqual((await connect(['silent', 'silent', 'writable'])).shares, [1000, 700, 1300])
+    const two: Behaviour[] = ['silent', 'silent', 'writable']
+    assert.deepEqual((await connect(two)).shares, [1000, 700, 1300])
     assert.deepEqual((await connect(['writable'])).shares, [TIME])
-    const { shares } = await connect(['silent', 'silent', 'writable'], { time: 1200 })
-    assert.deepEqual(shares, [500, 500, 200])
+    assert.deepEqual((await connect(two, {}, new Map(), 1200)).shares, [500, 500, 200])
   })
 
-  it('tries a host that was silent after the others for a while, and gives it little time', async () => {
+  it('tries a host that was silent after the others for a while, with little time, unless it is the last', async () => {
     const silent: SilentHosts = new Map()
-    assert.equal((await connect(['silent', 'writable'], { silent })).tried, 'ab')
-    assert.equal((await connect(['writable', 'writable'], { silent })).tried, 'b')
+    const trial = async (...behaviours: Behaviour[]) => {
+      const { tried, shares } = await connect(behaviours, {}, silent)
+      return [tried, shares]
+    }
+    assert.deepEqual(await trial('silent', 'writable'), ['ab', [1000, 2000]])
+    assert.deepEqual(await trial('writable', 'writable'), ['b', [1000]])
     mock.timers.setTime(Date.now() + 10_000)
-    const again = await connect(['writable', 'writable'], { silent })
-    assert.deepEqual([again.tried, again.shares], ['a', [500]])
-    assert.deepEqual((await connect(['writable', 'writable'], { silent })).shares, [1000])
-  })
-
-  it('leaves the last host the rest of the time, even if all were silent', async () => {
-    const silent: SilentHosts = new Map()
-    await assert.rejects(connect(['silent', 'silent'], { silent }))
-    assert.deepEqual((await connect(['silent', 'writable'], { silent })).shares, [500, 2500])
-  })
-
-  it('tries one that refused at once in its usual place', async () => {
-    const silent: SilentHosts = new Map()
-    for (let i = 0; i < 2; i++) assert.equal((await connect([REFUSED, 'writable'], { silent })).tried, 'ab')
+    assert.deepEqual(await trial('writable', 'writable'), ['a', [500]])
+    assert.deepEqual(await trial('writable', 'writable'), ['a', [1000]])
+    await assert.rejects(trial('silent', 'silent'))
+    assert.deepEqual(await trial('silent', 'writable'), ['ab', [500, 2500]])
+    // One that refused at once has its usual place.
+    silent.clear()
+    for (let i = 0; i < 2; i++) assert.equal((await trial(REFUSED, 'writable'))[0], 'ab')
   })
 
   it('says whether an instance has to be ready for writes', () => {
-    const choice = { hosts: [{ host: 'a', port: 1 }], loadBalanceHosts: 'disable' } as const
+    const hosts = [{ host: 'a', port: 1 }]
     const forReads = [undefined, ...SESSION_ATTRS].filter((sessionAttrs) =>
-      isForReads({ ...choice, sessionAttrs }),
+      isForReads({ hosts, sessionAttrs, loadBalanceHosts: 'disable' }),
     )
     assert.deepEqual(forReads, ['any', 'read-only', 'standby', 'prefer-standby'])
   })

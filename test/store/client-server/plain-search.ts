@@ -16,9 +16,11 @@ export const TITLES = 'zèbre|Été|ete|The Stranger|L’Étranger|Die|Der Zaube
 
 const AUTHORS = ['Éluard', 'eluard', 'Zola']
 
+export const bookOf = (title: string, i: number) => ({ title, author: AUTHORS[i % 3] ?? '', year: i })
+
 /** A statement that adds books as another program does. */
 export function insert(titles: readonly string[]): string {
-  const values = titles.map((title, i) => `('${title}', '${AUTHORS[i % 3]}', ${i})`)
+  const values = titles.map(bookOf).map(({ title, author, year }) => `('${title}', '${author}', ${year})`)
   return `INSERT INTO books (title, author, year) VALUES ${values.join(', ')}`
 }
 

@@ -54,8 +54,7 @@ async function passSlowly(time: number): Promise<void> {
   for (let rest = time; rest > 0; rest -= 10) await pass(Math.min(rest, 10))
 }
 
-// That none is shared, dead or left over: pool-model.test.ts. How servers that are down, full or read-only are survived:
-// test/faults and the tests of several hosts.
+// How servers that are down, full or read-only are survived: test/faults and the tests of several hosts.
 describe('a pool of connections', () => {
   it('serves what came first, whatever it is for, once there is a connection for it', async () => {
     const pool = newPool(1)
@@ -101,13 +100,12 @@ describe('a pool of connections', () => {
     assert.notEqual(next?.use.state, 'rejected')
   })
 
-  it('ends a connection when its work is done and it is too old, and makes another', async (t) => {
-    // The age of each is up to a fifth less.
-    t.mock.method(Math, 'random', () => 1)
+  it('ends a connection when its work is done and it is too old, and makes another', async () => {
     const pool = newPool(1)
-    const step = 30_000
+    // The age of each is up to a fifth less, which is what is random here.
+    const [oldAge, step] = [0.8 * MAX_AGE, 30_000]
     const old = await pool.run(self)
-    for (let age = step; age < 0.8 * MAX_AGE; age += step) {
+    for (let age = step; age < oldAge; age += step) {
       mock.timers.tick(step)
       assert.equal(await pool.run(self), old)
     }
@@ -135,22 +133,6 @@ describe('a pool of connections', () => {
     assert.ok(tries <= (2 * DEADLINE) / 100 + 2, `${tries}`)
   })
 
-  it('does not blame an outage that is over when no connection becomes free in time', async () => {
-    let refusals = 1
-    driver.connecting = async () => {
-      if (refusals-- > 0) throw new Error('refused')
-    }
-    const pool = newPool(1)
-    const first = watch(pool.run(self))
-    await passSlowly(PAUSE)
-    assert.equal(first.state, 'fulfilled')
-    watch(pool.run(forever, { time: 3 * DEADLINE }))
-    const late = begin(pool)
-    await pass(DEADLINE)
-    assert.ok(late.use.error instanceof StoreUnavailable)
-    assert.deepEqual([late.use.error.reason, late.use.error.cause], ['timeout', undefined])
-  })
-
   it('does not use those again that were idle for long, and waits for none of them', async () => {
     driver.ending = forever
     const pool = newPool(3)
@@ -164,28 +146,19 @@ describe('a pool of connections', () => {
 })
 
 describe('a connection whose work fails', () => {
-  it('is destroyed, and whoever waits gets a new one', async () => {
+  it('is used again only once its transaction has ended, if the server did nothing', async () => {
+    const ending = Promise.withResolvers<void>()
+    driver.resetting = () => ending.promise
     const pool = newPool(1)
-    const [first, second] = [watch(pool.run(() => Promise.reject(new Error('boom')))), watch(pool.run(self))]
+    const error = meaning('refused')
+    await assert.rejects(pool.run(failing(1, error).work), error)
+    const next = watch(pool.run(self))
     await settle()
-    assert.match(String(first.error), /boom/)
-    assert.deepEqual([driver.made[0]?.state, second.value], ['destroyed', driver.made[1]])
+    assert.equal(next.state, 'pending')
+    ending.resolve()
+    await settle()
+    assert.equal(next.value, driver.made[0])
   })
-
-  for (const outcome of ['refused', 'conflict'] as const)
-    it(`is kept if the server did nothing (${outcome}), and used once its transaction has ended`, async () => {
-      const ending = Promise.withResolvers<void>()
-      driver.resetting = () => ending.promise
-      const pool = newPool(1)
-      const error = meaning(outcome)
-      await assert.rejects(pool.run(failing(1, error).work, { isRepeatable: false }), error)
-      const next = watch(pool.run(self))
-      await settle()
-      assert.equal(next.state, 'pending')
-      ending.resolve()
-      await settle()
-      assert.equal(next.value, driver.made[0])
-    })
 
   it('is destroyed if its transaction does not end in time', async () => {
     driver.resetting = forever
@@ -195,6 +168,26 @@ describe('a connection whose work fails', () => {
     const next = watch(pool.run(self))
     await pass(1000)
     assert.equal(next.value, driver.made[1])
+  })
+
+  it('is not used again once it is lost, whether it is idle or in use', async () => {
+    const pool = newPool(2)
+    const [idle, working] = await beginAll(pool, 2)
+    assert.ok(idle && working)
+    await endAll(idle)
+    for (const connection of [...driver.made]) driver.lose(connection)
+    await endAll(working)
+    const next = await beginAll(pool, 2)
+    assert.deepEqual(
+      next.map(({ got }) => got.connection),
+      driver.made.slice(2),
+    )
+    await endAll(...next)
+    await pool.close()
+    assert.deepEqual(
+      driver.made.map(({ state }) => state),
+      ['destroyed', 'destroyed', 'ended', 'ended'],
+    )
   })
 
   it('takes those with it that were idle while it was lost, and not those that worked', async () => {
@@ -210,6 +203,8 @@ describe('a connection whose work fails', () => {
     await settle()
     const states = [idle, lost, working].map(({ got }) => got.connection?.state)
     assert.deepEqual(states, ['destroyed', 'destroyed', 'open'])
+    const [next] = await beginAll(pool, 1)
+    assert.equal(next?.got.connection, working.got.connection)
   })
 })
 
@@ -255,6 +250,10 @@ describe('work that fails', () => {
       const use = watch(newPool(1).run(work, options))
       await passSlowly((ATTEMPTS + 2) * PAUSE)
       assert.equal(count(), tries)
+      // A connection is kept where the server did nothing; otherwise each attempt has a new one.
+      const isKept = outcome === 'refused' || outcome === 'conflict'
+      assert.equal(driver.made.length, isKept ? 1 : tries)
+      assert.equal(driver.made.at(-1)?.state, isKept || end === 'done' ? 'open' : 'destroyed')
       if (end === 'done') assert.equal(use.state, 'fulfilled')
       else if (end === 'own error') assert.equal(use.error, error)
       else {
@@ -284,19 +283,6 @@ describe('work that fails', () => {
 })
 
 describe('the deadline of a use', () => {
-  it('rejects it, cancels what it does and destroys its connection, whatever comes later', async () => {
-    const pool = newPool(1)
-    const [late] = await beginAll(pool, 1)
-    assert.ok(late)
-    await pass(DEADLINE - 1)
-    assert.equal(late.use.state, 'pending')
-    await pass(1)
-    assert.ok(late.use.error instanceof StoreUnavailable)
-    assert.deepEqual([late.got.connection?.cancelled, late.got.connection?.state], [true, 'destroyed'])
-    await endAll(late)
-    assert.notEqual(await pool.run(self), late.got.connection)
-  })
-
   it('is told as it was: how long, whether there was a connection, and whether anything may be written', async () => {
     const pool = newPool(1)
     const messages = [
@@ -316,18 +302,21 @@ describe('the deadline of a use', () => {
     ])
   })
 
-  it('is not extended by cancelling that takes its time, and meanwhile the connection counts', async () => {
+  it('rejects it, and destroys its connection, which counts until the server has had time to cancel', async () => {
     driver.cancelling = forever
     const pool = newPool(1)
-    const first = begin(pool)
-    await pass(3500)
-    const second = begin(pool)
-    await pass(500)
-    assert.ok(first.use.error instanceof StoreUnavailable)
-    await pass(999)
-    assert.equal(second.got.connection, undefined)
+    const [late] = await beginAll(pool, 1)
+    await pass(DEADLINE - 1)
+    assert.equal(late?.use.state, 'pending')
     await pass(1)
-    assert.equal(second.got.connection, driver.made[1])
+    assert.ok(late.use.error instanceof StoreUnavailable)
+    assert.deepEqual([late.got.connection?.cancelled, late.got.connection?.state], [true, 'destroyed'])
+    await endAll(late)
+    const next = begin(pool)
+    await pass(999)
+    assert.equal(next.got.connection, undefined)
+    await pass(1)
+    assert.equal(next.got.connection, driver.made[1])
   })
 })
 
@@ -359,8 +348,9 @@ describe('closing a pool of connections', () => {
     await settle()
     assert.deepEqual([closing.state, working.got.connection?.state], ['pending', 'open'])
     await endAll(working)
-    await closing.promise
-    assert.deepEqual([working.use.state, waiting.state], ['fulfilled', 'fulfilled'])
+    await settle()
+    const states = [working.use, waiting, closing].map(({ state }) => state)
+    assert.deepEqual(states, ['fulfilled', 'fulfilled', 'fulfilled'])
     for (const { state } of driver.made) assert.equal(state, 'ended')
     await newPool(1).close()
   })

@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { type BookFilter, BY_ID } from '../../../src/catalogue/query.ts'
+import { BY_ID } from '../../../src/catalogue/query.ts'
 import { searchedWords } from '../../../src/catalogue/search-words.js'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { openSession, until } from '../../faults/engine-servers.ts'
-import type { ServerEngine } from '../../support/database-server.ts'
-import {
-  DROP_EARLIER_KEYS,
-  DROP_EARLIER_WORDS,
-  EARLIER_KEYS,
-  EARLIER_WORDS,
-  earlierTable,
-  indexEarlierWords,
-} from '../earlier-schemas.ts'
+import { EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
 import { WAITING } from './many-books.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
@@ -30,11 +22,10 @@ onServers('queries on a database that others or earlier versions wrote', (engine
   const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
     prepareDatabase(t, databases, statements)
 
-  /** Books of the earlier version, with its words and sort keys. */
+  /** Books of the earlier version, with its words. */
   const earlier = (name: string) => [
     ...earlierTable(engine, name, 250),
     ...EARLIER_WORDS[engine],
-    ...EARLIER_KEYS[engine],
     insert(TITLES),
     indexEarlierWords(engine),
   ]
@@ -43,7 +34,16 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
     for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
     assert.deepEqual(reports, [])
-    assert.deepEqual(new Set(await indexes(query, engine)), new Set(INDEXES))
+    const rows = await query(
+      engine === 'postgres'
+        ? "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'books'"
+        : "SELECT DISTINCT index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'books'",
+    )
+    const names = rows.map(({ name }) => String(name))
+    for (const name of ['books_by_author_key_3', 'books_by_title_key_3'])
+      assert.ok(names.includes(name), name)
+    // On MySQL the index of years has another name if they may not be NULL.
+    assert.ok(names.some((name) => /^books_by_(plain_)?year$/.test(name)))
   })
 
   it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
@@ -76,10 +76,6 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     await store.update(id, { title: 'A first' })
     await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
     await assertComplete(store)
-    await run(...DROP_EARLIER_KEYS[engine], ...DROP_EARLIER_WORDS[engine])
-    await store.update(id, { title: 'A first of others' })
-    await store.create({ title: 'others', author: 'A', year: 1 })
-    for (const each of [store, await open()]) await assertComplete(each)
   })
 
   it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {
@@ -102,7 +98,7 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     await session.run('COMMIT')
     assert.deepEqual(await found, ['Changed'])
     assert.deepEqual(await titles(store, 'first'), [])
-    assert.equal(await count(store, { words: ['a'] }), 7)
+    assert.equal(await store.count({ words: ['a'] }), 7)
     const [first, second] = booksOf(await sorted)
     assert.deepEqual([first?.title, second?.title], ['Changed', 'Dune'])
   })
@@ -115,7 +111,7 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     const [common, rare] = [han(0x4e00, 4000), han(0x20000, 2000)]
     const { id } = await store.create({ title: common, author: han(0x6000, 4000), year: 1 })
     await store.create({ title: rare, author: `${'𝒳'.repeat(40)} ${han(0x21000, 1950)}`, year: 2 })
-    const found = async (text: string) => count(store, { words: searchedWords(text) })
+    const found = (text: string) => store.count({ words: searchedWords(text) })
     assert.equal(await found(common.slice(2000, 2010)), 1)
     assert.equal(await found(rare.slice(2000, 2010)), 1)
     await store.update(id, { title: rare })
@@ -146,23 +142,8 @@ onServers('queries on a database that others or earlier versions wrote', (engine
   })
 })
 
-const INDEXES = ['books_by_author_key_3', 'books_by_title_key_3', 'books_by_year']
-
-/** Those that both servers have. */
-async function indexes(query: (sql: string) => Promise<Record<string, unknown>[]>, engine: ServerEngine) {
-  const rows = await query(
-    engine === 'postgres'
-      ? "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'books'"
-      : "SELECT DISTINCT index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'books'",
-  )
-  // On MySQL the index of years has another name if they may not be NULL.
-  return rows.map(({ name }) => String(name).replace('plain_', '')).filter((name) => INDEXES.includes(name))
-}
-
 async function titles(store: Store, searched: string): Promise<string[]> {
   const filter = { words: searchedWords(searched) }
   const page = await store.page({ filter, order: 'relevance' }, undefined, PLENTY)
   return booksOf(page).map(({ title }) => title)
 }
-
-const count = (store: Store, filter: BookFilter) => store.count(filter)

@@ -13,8 +13,16 @@ import { createMany } from './many-books.ts'
 import { prepareDatabase, refusal } from './prepared-database.ts'
 import { GORM } from './tables-of-others.ts'
 
-/** What the configuration of a server may set for each connection, to the harm of this service. */
-const POSTGRES = ['client_encoding = LATIN1', 'array_nulls = off', 'quote_all_identifiers = on']
+/** What the configuration of a server may set for each connection, to the harm of this service; and what it has then. */
+const POSTGRES = [
+  ['client_encoding = LATIN1', 'UTF8'],
+  ['array_nulls = off', 'on'],
+  ['quote_all_identifiers = on', 'off'],
+  ['default_transaction_isolation = serializable', 'serializable'],
+  ['synchronous_commit = off', 'on'],
+  ['gin_fuzzy_search_limit = 1', '0'],
+  ['standard_conforming_strings = off', 'on'],
+] as const
 const MYSQL = [
   `SET NAMES latin1, sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0, completion_type = CHAIN,
     sql_select_limit = 1, max_join_size = 1, sql_safe_updates = 1, tx_isolation = SERIALIZABLE`,
@@ -59,30 +67,22 @@ describe('a server of PostgreSQL that sets something for each connection', {
 }, () => {
   const databases = useDatabases('postgres')
 
-  it('is used as any other', async (t) => {
-    const database = await prepareDatabase(t, databases, (name) =>
-      POSTGRES.map((setting) => `ALTER DATABASE ${name} SET ${setting}`),
+  it('is used as any other, with what this service needs instead', async (t) => {
+    const { url, open, run, query } = await prepareDatabase(t, databases, (name) =>
+      POSTGRES.map(([setting]) => `ALTER ROLE ${name} SET ${setting}`),
     )
-    await useStore(await database.open())
-    const [row] = await database.query('SELECT title, author, year::int FROM books')
+    await useStore(await open())
+    const [row] = await query('SELECT title, author, year::int FROM books')
     assert.deepEqual(row, REST)
-  })
-
-  it('has what this service needs instead', async (t) => {
-    const settings = [
-      ['synchronous_commit = off', 'on'],
-      // This, too, waits for the disk.
-      ['synchronous_commit = remote_apply', 'remote_apply'],
-      ['gin_fuzzy_search_limit = 1', '0'],
-      ['standard_conforming_strings = off', 'on'],
-    ] as const
-    for (const [set, found] of settings) {
-      const { url } = await prepareDatabase(t, databases, (name) => [`ALTER ROLE ${name} SET ${set}`])
+    // This, too, waits for the disk.
+    const remoteApply = ['synchronous_commit = remote_apply', 'remote_apply'] as const
+    for (const [setting, found] of [...POSTGRES, remoteApply]) {
+      await run(`ALTER ROLE ${nameIn(url)} SET ${setting}`)
       const driver = new PostgresDriver(parsePostgresUrl(url, {}))
       const client = await driver.connect()
-      const { rows } = await client.query(`SHOW ${set.split(' ')[0]}`)
+      const { rows } = await client.query(`SHOW ${setting.split(' ')[0]}`)
       await driver.end(client)
-      assert.deepEqual(rows.map(Object.values), [[found]], set)
+      assert.deepEqual(rows.map(Object.values), [[found]], setting)
     }
   })
 

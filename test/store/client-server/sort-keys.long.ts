@@ -5,10 +5,20 @@ import type { Store } from '../../../src/catalogue/store.ts'
 import { asAdministrator, openSession, until } from '../../faults/engine-servers.ts'
 import { booksContract } from '../contract.ts'
 import { queryContract } from '../contract-query.ts'
-import { EARLIER_KEYS, EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
+import { EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
 import { openNewDatabase } from '../new-database.ts'
 import { inGroups, listAll } from '../pages.ts'
-import { assertComplete, assertExact, by, insert, ORDERS, PLENTY, TITLES, walk } from './plain-search.ts'
+import {
+  assertComplete,
+  assertExact,
+  bookOf,
+  by,
+  insert,
+  ORDERS,
+  PLENTY,
+  TITLES,
+  walk,
+} from './plain-search.ts'
 import { onServers, prepareDatabase } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
 
@@ -25,11 +35,7 @@ const untilAllHaveKeys = (store: Store) =>
 
 onServers('the sort keys of a database', (engine, databases) => {
   const earlier = (t: TestContext, books: number) =>
-    prepareDatabase(t, databases, (name) => [
-      ...earlierTable(engine, name, books),
-      ...EARLIER_KEYS[engine],
-      insert(TITLES),
-    ])
+    prepareDatabase(t, databases, (name) => [...earlierTable(engine, name, books), insert(TITLES)])
 
   if (engine === 'postgres')
     it('of a large table get their indexes while others write, also after an interruption', async (t) => {
@@ -131,11 +137,7 @@ onServers('the sort keys of a database', (engine, databases) => {
     const { open, run } = await earlier(t, 3)
     const store = await open()
     await run(insert(['The theirs']))
-    const books = [...TITLES, 'The theirs', 'new'].map((title, i) => ({
-      title,
-      author: ['Éluard', 'eluard', 'Zola'][title === 'The theirs' ? 0 : i % 3] ?? '',
-      year: title === 'The theirs' ? 0 : i,
-    }))
+    const books = [...TITLES.map(bookOf), bookOf('The theirs', 0), bookOf('new', 0)]
     assert.deepEqual(await store.import(inGroups(books), { skipExisting: true }), {
       added: 1,
       skipped: TITLES.length + 1,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -7,18 +6,11 @@ import { after, before, describe, it } from 'node:test'
 import { connect as secure, TLSSocket } from 'node:tls'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
+import { type Certificates, makeCertificates } from '../../support/certificates.ts'
+import type { DatabaseServer } from '../../support/database-server.ts'
 import { engineMissing } from '../../support/engines.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
-import { memoryDirectory } from '../../support/server-directory.ts'
-import { useMisnamedCertificate, useServers } from '../client-server/misnamed-certificate.ts'
-
-const SECRET = 'hunter2'
-
-const HBA = `
-host all by_trust    all trust
-host all by_password all password
-host all by_md5      all md5
-host all all         all scram-sha-256`
+import { ServerDirectory } from '../../support/server-directory.ts'
 
 /** A message of the server about authentication (postgresql.org/docs/current/protocol-message-formats.html). */
 function authentication(code: number, data: Buffer | string = ''): Buffer {
@@ -27,18 +19,12 @@ function authentication(code: number, data: Buffer | string = ''): Buffer {
   return Buffer.concat([Buffer.from('R'), message])
 }
 
-const READY_FOR_QUERY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
-
-/** What a server sends while a client logs in, and for a query. */
-const PROTOCOL = {
-  ready: Buffer.concat([authentication(0), READY_FOR_QUERY]),
-  emptyResult: Buffer.concat([Buffer.from([0x49, 0, 0, 0, 4]), READY_FOR_QUERY]),
-  passwordInClear: authentication(3),
-  passwordAsMd5: authentication(5, 'salt'),
-  scram: authentication(10, 'SCRAM-SHA-256\0\0'),
-  scramPlus: authentication(10, 'SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0'),
-  proof: authentication(12, `v=${Buffer.alloc(32).toString('base64')}`),
-}
+/** With ReadyForQuery. */
+const ACCEPTED = Buffer.concat([authentication(0), Buffer.from([0x5a, 0, 0, 0, 5, 0x49])])
+const ASKS_FOR_PASSWORD = authentication(3)
+const ASKS_FOR_MD5 = authentication(5, 'salt')
+const SCRAM = authentication(10, 'SCRAM-SHA-256\0\0')
+const SCRAM_PLUS = authentication(10, 'SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0')
 
 /** What a client of PostgreSQL sends first, to ask for TLS. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
@@ -53,108 +39,68 @@ async function use(url: string): Promise<void> {
 }
 
 describe('channel_binding with PostgreSQL', { skip: engineMissing('postgres') }, () => {
-  const other = useMisnamedCertificate()
-  const server = useServers(() => {
-    const directory = memoryDirectory()
-    const options = { ...(directory && { directory }) }
-    const { certFile, keyFile } = other()
-    const rsa = { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile }
-    return {
-      ecdsa: startPostgres({ ...options, tls: true, hba: HBA }),
-      rsa: startPostgres({ ...options, settings: rsa }),
-      plain: startPostgres(options),
-    }
-  })
+  const directory = new ServerDirectory()
+  let certificates: Certificates
+  let server: DatabaseServer | undefined
+  let attacker: Attacker | undefined
   before(async () => {
-    const md5 = createHash('md5').update(`${SECRET}by_md5`).digest('hex')
-    for (const role of ['by_scram', 'by_trust', 'by_password', 'by_md5']) {
-      const password = role === 'by_md5' ? `md5${md5}` : SECRET
-      await server('ecdsa').query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`)
-    }
+    certificates = makeCertificates(directory)
+    server = await startPostgres({ tls: true })
+  })
+  after(async () => {
+    attacker?.close()
+    await server?.remove()
+    directory.remove()
   })
 
-  const urlOf = (name: 'ecdsa' | 'rsa' | 'plain', query: string) => `${server(name).url}?${query}`
-  const as = (role: string, query: string, port = server('ecdsa').port, password = SECRET) =>
-    Object.assign(new URL(urlOf('ecdsa', query)), { username: role, password, port }).href
+  /** The URL of the server, with the port of somebody in between, who begins to listen. */
+  async function attack(query: string, attack: (client: Socket) => void, withTls = true): Promise<string> {
+    attacker?.close()
+    attacker = await startAttacker(withTls ? certificates : undefined, attack)
+    return Object.assign(new URL(`${server?.url}?${query}`), { port: attacker.port }).href
+  }
+  const assertNothingGiven = async () => {
+    const received = (await attacker?.received()) ?? ''
+    assert.match(received, /user\0postgres/)
+    assert.ok(!received.includes(new URL(server?.url ?? '').password))
+  }
 
-  it('require works with SCRAM and TLS, with certificates of both kinds, and is refused without TLS', async () => {
-    for (const certificate of ['ecdsa', 'rsa'] as const)
-      for (const mode of ['prefer', 'require'])
-        await use(urlOf(certificate, `channel_binding=require&sslmode=${mode}`))
-    for (const url of [
-      urlOf('plain', 'channel_binding=require'),
-      urlOf('ecdsa', 'channel_binding=require&sslmode=disable'),
-    ])
+  it('require works with SCRAM and TLS, and is refused without TLS', async () => {
+    for (const mode of ['prefer', 'require'])
+      await use(`${server?.url}?channel_binding=require&sslmode=${mode}`)
+    await assert.rejects(
+      use(`${server?.url}?channel_binding=require&sslmode=disable`),
+      /channel_binding=require/,
+    )
+  })
+
+  it('fails as the server sees another certificate than the client, unless it is disabled', async () => {
+    const relay = relayTo(Number(new URL(server?.url ?? '').port))
+    for (const binding of ['require', 'prefer']) {
+      const url = await attack(`sslmode=require&channel_binding=${binding}`, relay)
+      await assert.rejects(use(url), /SCRAM channel binding check failed/)
+    }
+    await use(await attack('sslmode=require&channel_binding=disable', relay))
+  })
+
+  for (const [what, messages] of [
+    ['asks for the password', [ASKS_FOR_PASSWORD]],
+    ['asks for nothing', [ACCEPTED]],
+    ['has no channel binding', [SCRAM]],
+    ['offers channel binding, and then asks for the password with MD5', [SCRAM_PLUS, ASKS_FOR_MD5]],
+  ] as const)
+    it(`require gives away nothing to somebody in between who ${what}`, async () => {
+      const url = await attack('sslmode=require&channel_binding=require', response(...messages))
       await assert.rejects(use(url), /channel_binding=require/)
-  })
-
-  for (const role of ['by_trust', 'by_password', 'by_md5'])
-    it(`prefer and disable work when the server authenticates ${role}, and require does not`, async () => {
-      for (const mode of ['require', 'disable']) {
-        for (const binding of ['prefer', 'disable'])
-          await use(as(role, `channel_binding=${binding}&sslmode=${mode}`))
-        const url = as(role, `channel_binding=require&sslmode=${mode}`)
-        await assert.rejects(use(url), /channel_binding=require/)
-      }
+      await assertNothingGiven()
     })
 
-  describe('against somebody in between', () => {
-    let attacker: Attacker | undefined
-    after(() => attacker?.close())
-
-    const attack = async (
-      query: string,
-      attack: (client: Socket) => void,
-      withTls = true,
-      password = SECRET,
-    ) => {
-      attacker?.close()
-      attacker = await startAttacker(withTls ? other() : undefined, attack)
-      return as('by_scram', query, attacker.port, password)
+  it('require gives away nothing to somebody in between who has no TLS', async () => {
+    for (const mode of ['prefer', 'allow']) {
+      const url = await attack(`sslmode=${mode}&channel_binding=require`, response(ASKS_FOR_PASSWORD), false)
+      await assert.rejects(use(url), /channel_binding=require/)
+      await assertNothingGiven()
     }
-    const sentNothing = async () => {
-      const received = (await attacker?.received()) ?? ''
-      assert.match(received, /by_scram/)
-      assert.doesNotMatch(received, new RegExp(SECRET))
-    }
-
-    it('fails as the server sees another certificate than the client, unless it is disabled', async () => {
-      const relay = relayTo(server('ecdsa').port)
-      for (const binding of ['require', 'prefer']) {
-        const url = await attack(`sslmode=require&channel_binding=${binding}`, relay)
-        await assert.rejects(use(url), /SCRAM channel binding check failed/)
-      }
-      await use(await attack('sslmode=require&channel_binding=disable', relay))
-    })
-
-    const { ready, emptyResult, passwordInClear, passwordAsMd5, scram, scramPlus, proof } = PROTOCOL
-    for (const [what, messages] of [
-      ['asks for the password', [passwordInClear]],
-      ['asks for nothing', [ready]],
-      ['has no channel binding', [scram]],
-      ['offers channel binding, and then asks for the password with MD5', [scramPlus, passwordAsMd5]],
-      ['offers channel binding, and then pretends to be proven', [scramPlus, Buffer.concat([proof, ready])]],
-    ] as const)
-      it(`require gives away nothing to one that ${what}`, async () => {
-        const url = await attack('sslmode=require&channel_binding=require', response(...messages))
-        await assert.rejects(use(url), /channel_binding=require|SASL/)
-        await sentNothing()
-      })
-
-    it('require gives away nothing to one that has no TLS', async () => {
-      for (const mode of ['prefer', 'allow']) {
-        const url = await attack(`sslmode=${mode}&channel_binding=require`, response(passwordInClear), false)
-        await assert.rejects(use(url), /channel_binding=require/)
-        await sentNothing()
-      }
-    })
-
-    it('would give away the password otherwise, which shows that these tests would see it', async () => {
-      const url = await attack('sslmode=require', response(passwordInClear, ready, emptyResult, emptyResult))
-      const driver = new PostgresDriver(parsePostgresUrl(url))
-      driver.destroy(await driver.connect())
-      assert.match((await attacker?.received()) ?? '', new RegExp(SECRET))
-    })
   })
 })
 
@@ -168,11 +114,11 @@ interface Attacker {
 
 /**
  * Starts one on 127.0.0.1.
- * @param certificate its own, for TLS; without one it says that it has none.
+ * @param certificates its own, for TLS; without them it says that it has none.
  * @param attack what it does with a connection once it is encrypted, or would be.
  */
 async function startAttacker(
-  certificate: { readonly certFile: string; readonly keyFile: string } | undefined,
+  certificates: Certificates | undefined,
   attack: (client: Socket) => void,
 ): Promise<Attacker> {
   const received: Buffer[] = []
@@ -189,11 +135,11 @@ async function startAttacker(
       if (!first.equals(SSL_REQUEST)) {
         take(socket)
         socket.emit('data', first)
-      } else if (certificate === undefined) {
+      } else if (certificates === undefined) {
         socket.end('N')
       } else {
         socket.write('S')
-        const [cert, key] = [readFileSync(certificate.certFile), readFileSync(certificate.keyFile)]
+        const [cert, key] = [readFileSync(certificates.certFile), readFileSync(certificates.keyFile)]
         take(new TLSSocket(socket, { isServer: true, cert, key }))
       }
     })
