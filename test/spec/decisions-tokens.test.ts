@@ -5,20 +5,18 @@ import { exchange, request } from './raw.ts'
 import { useSession } from './session.ts'
 import { inOneMinute, needsSecret, serverTime, signHmac, split } from './tokens.ts'
 
-/** Claims that a token may have, and that make it invalid. */
-const VALID: Record<string, () => string> = {
-  'an expiry with a fraction': () => `{"exp":${inOneMinute()}.5}`,
-  'nbf a minute ago': () => `{"exp":${inOneMinute()},"nbf":${inOneMinute() - 120}}`,
-  'iat, sub and others': () => `{"exp":${inOneMinute()},"iat":1,"sub":"x","jti":"1","x":{}}`,
+/** Claims at a time of the service's clock that a token may have, and that make it invalid. */
+const VALID: Record<string, (now: number) => string> = {
+  'an expiry with a fraction': (now) => `{"exp":${now + 60}.5}`,
+  'nbf a minute ago': (now) => `{"exp":${now + 60},"nbf":${now - 60}}`,
+  'iat, sub, role and others': (now) => `{"exp":${now + 60},"iat":1,"sub":"x","role":"none","x":{}}`,
 }
-const INVALID: Record<string, () => string> = {
-  'no exp, but others': () => `{"nbf":1,"iat":1,"EXP":${inOneMinute()}}`,
-  'exp as a string': () => `{"exp":"${inOneMinute()}"}`,
-  'exp null': () => '{"exp":null}',
+const INVALID: Record<string, (now: number) => string> = {
+  'no exp, but others': (now) => `{"nbf":1,"iat":1,"EXP":${now + 60}}`,
+  'exp as a string': (now) => `{"exp":"${now + 60}"}`,
   'exp 1e400': () => '{"exp":1e400}',
-  'exp 0': () => '{"exp":0}',
-  'nbf ahead': () => `{"exp":${inOneMinute() + 60},"nbf":${inOneMinute()}}`,
-  'nbf 1e400': () => `{"exp":${inOneMinute()},"nbf":1e400}`,
+  'no leeway: exp a second ago': (now) => `{"exp":${now - 1}}`,
+  'no leeway: nbf in the next seconds': (now) => `{"exp":${now + 600},"nbf":${now + 30}}`,
 }
 
 for (const target of targets())
@@ -41,11 +39,8 @@ for (const target of targets())
 
     it('decision: /token: no object, or a field of the wrong type, is 400 Invalid request payload', async () => {
       for (const text of [
-        ...['5', 'null', '["a"]'].flatMap((value) => [
-          `{"username":${value},"password":"p"}`,
-          `{"username":"u","password":${value}}`,
-        ]),
-        ...['"username"', 'null', '[{"username":"a","password":"b"}]'],
+        ...['5', 'null', '["a"]'].map((value) => `{"username":${value},"password":"p"}`),
+        ...['{"username":"u","password":null}', 'null', '[{"username":"a","password":"b"}]'],
       ])
         assertResponse(await logIn({ text }), 400, 'Invalid request payload', null)
     })
@@ -69,30 +64,26 @@ for (const target of targets())
       [VALID, expectValid],
       [INVALID, expectInvalid],
     ] as const)
-      for (const [name, claims] of Object.entries(claimSets))
+      for (const [name, claimsAt] of Object.entries(claimSets))
         it(
           `decision: \`exp\` required and numeric; \`nbf\`, if present, honoured: ${name}`,
           needsSecret(target),
-          async () => void (await expectToken(signHmac(secret, claims()))),
+          async () => {
+            const now = serverTime(await call(target, 'GET', '/books'))
+            await expectToken(signHmac(secret, claimsAt(now)))
+          },
         )
-
-    it(
-      'decision: no leeway: a token that expired a second ago, or is valid from the next seconds on, is 401 Invalid token',
-      needsSecret(target),
-      async () => {
-        const now = serverTime(await call(target, 'GET', '/books'))
-        await expectInvalid(signHmac(secret, { exp: now - 1 }))
-        await expectInvalid(signHmac(secret, { exp: now + 600, nbf: now + 30 }))
-      },
-    )
 
     it('§5.5: a signature in other than its one base64url spelling (RFC 7515 §2) is 401 Invalid token', async () => {
       const [header, claims, signature] = split(session.token)
       const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
       const last = alphabet.indexOf(signature.at(-1) ?? '')
-      const sameBytes = [1, 2, 3].map((spareBits) => signature.slice(0, -1) + alphabet[last + spareBits])
-      const spaced = `${signature.slice(0, 9)} ${signature.slice(9)}`
-      for (const spelling of [...sameBytes, `${signature}=`, spaced]) {
+      const withSpareBit = signature.slice(0, -1) + alphabet[last + 1]
+      for (const spelling of [
+        withSpareBit,
+        `${signature}=`,
+        `${signature.slice(0, 9)} ${signature.slice(9)}`,
+      ]) {
         assert.ok(Buffer.from(spelling, 'base64url').equals(Buffer.from(signature, 'base64url')), spelling)
         await expectInvalid(`${header}.${claims}.${spelling}`)
       }
@@ -101,11 +92,8 @@ for (const target of targets())
     it('§5.4: two Authorization headers are no "token string itself": 401 Invalid token', async () => {
       for (const first of [session.token, 'x']) {
         const headers = [first, session.token].map((token) => `Authorization: ${token}`)
-        assertResponse(
-          await exchange(target, request(target, 'GET', '/books', headers)),
-          401,
-          'Invalid token',
-        )
+        const reply = await exchange(target, request(target, 'GET', '/books', headers))
+        assertResponse(reply, 401, 'Invalid token')
       }
     })
   })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { assertResponse, call, type Reply, targets } from './client.ts'
+import { assertResponse, call, targets } from './client.ts'
 import { useSession } from './session.ts'
-import { decode, needsSecret, serverTime, signHmac, split } from './tokens.ts'
+import { decode, serverTime, split } from './tokens.ts'
 
 const LIFETIME = 15 * 60
 
@@ -11,29 +11,28 @@ for (const target of targets())
     const { username, password } = target
     const session = useSession(target)
 
-    const send = (options: object): Promise<Reply<{ token: string }>> =>
-      call(target, 'POST', '/token', options)
-    async function logIn(options: object = {}): Promise<Reply<{ token: string }>> {
-      const reply = await send({ json: { username, password }, ...options })
+    async function logIn(token?: string) {
+      const options = { json: { username, password }, token }
+      const reply = await call<{ token: string }>(target, 'POST', '/token', options)
       assertResponse(reply, 200, 'Token generated successfully')
       return reply
     }
 
     // Few, because a service may lock out who fails too often.
-    for (const [name, login] of Object.entries({
+    for (const [name, json] of Object.entries({
       'another username': { username: `${username}x`, password },
       'another password': { username, password: `${password}x` },
       'the password without its end': { username, password: password.slice(0, -1) },
     }))
       it(`§4 POST /token: "username or password differs from the configured account" is 401 Invalid credentials: ${name}`, async () =>
-        assertResponse(await send({ json: login }), 401, 'Invalid credentials', null))
+        assertResponse(await call(target, 'POST', '/token', { json }), 401, 'Invalid credentials', null))
 
     for (const text of ['', 'username=a&password=b', '{"username":"a","password":"b"', '{"username":"a",}'])
       it(`§4 POST /token: "body cannot be read as a login request" is 400 Invalid request payload: ${text}`, async () =>
-        assertResponse(await send({ text }), 400, 'Invalid request payload', null))
+        assertResponse(await call(target, 'POST', '/token', { text }), 400, 'Invalid request payload', null))
 
     it('§5.1: "POST `/token` is public.": an invalid Authorization header is no obstacle', async () =>
-      void (await logIn({ token: 'x' })))
+      void (await logIn('x')))
 
     it('§5.2: "When both match the configured account, the service returns a token.": data is {token}, which works, also after a later login', async () => {
       const { data } = (await logIn()).body
@@ -43,20 +42,8 @@ for (const target of targets())
       await session.expect('GET', `/book/${id}`, { token: data.token }, 200, 'Book retrieved successfully')
     })
 
-    it(
-      '§5.3: "The token is a signed token (JWT) using an HMAC signature with SHA-256 (HS256), signed with the configured `SECRET_TOKEN`."',
-      needsSecret(target),
-      async () => {
-        const { token } = (await logIn()).body.data
-        const [header = '', claims = ''] = split(token).map((part) =>
-          Buffer.from(part, 'base64url').toString(),
-        )
-        assert.equal(JSON.parse(header).alg, 'HS256')
-        assert.equal(token, signHmac(target.secret ?? '', claims, 'HS256', header))
-      },
-    )
-
-    it('§5.3: "It carries one claim, `exp`, the expiry time as a Unix timestamp in seconds, set to 15 minutes after issue." §8: "Token lifetime | 15 minutes from issue"', async () => {
+    // That the key is SECRET_TOKEN: tokens that are signed with it, in the other files, are accepted like these.
+    it('§5.3: "The token is a signed token (JWT) using an HMAC signature with SHA-256 (HS256)"; "It carries one claim, `exp`, the expiry time as a Unix timestamp in seconds, set to 15 minutes after issue." §8: "Token lifetime | 15 minutes from issue"', async () => {
       const before = serverTime(await call(target, 'GET', '/books'))
       const reply = await logIn()
       const [header, payload] = split(reply.body.data.token)
