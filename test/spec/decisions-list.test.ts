@@ -41,32 +41,25 @@ const SORTED = [
   ...['L’Étranger', 'Part 9', 'Part 10', 'ß', 'The The', 'Z', 'Ω', '中'],
 ]
 
-const SEARCHED = [
-  ...['Cien años de soledad', "L'Étranger", 'Catch-22', 'Übermaß', '百年孤独', 'Война и мир', 'A'],
-  ...['백년의 고독', 'はじめてのPython入門', 'الكتاب', 'C++', 'C♯'],
-]
-
-/** Searches, and the titles above that they find. */
+/** Titles, and the searches that find them; what finds all of them, and none. */
 const FOUND: Record<string, readonly string[]> = {
-  '': SEARCHED,
-  '?!': SEARCHED,
-  'AÑO soledad': ['Cien años de soledad'],
-  oledad: [],
-  'cien catch': [],
-  letranger: ["L'Étranger"],
-  '٢٢': ['Catch-22'],
-  catch22: ['Catch-22'],
-  ubermass: ['Übermaß'],
-  孤独: ['百年孤独'],
-  ВОЙН: ['Война и мир'],
-  a: ['A', 'Cien años de soledad'],
-  '백녀 고ㄷ': ['백년의 고독'],
-  python: ['はじめてのPython入門'],
-  ハジメ: ['はじめてのPython入門'],
-  كتاب: ['الكتاب'],
-  'c++': ['C++'],
-  'c#': ['C♯'],
+  'Cien años de soledad': ['AÑO soledad', 'a', 'c'],
+  "L'Étranger": ['letranger'],
+  'Catch-22': ['٢٢', 'catch22', 'c'],
+  Übermaß: ['ubermass'],
+  百年孤独: ['孤独'],
+  'Война и мир': ['ВОЙН'],
+  A: ['a'],
+  '백년의 고독': ['백녀 고ㄷ'],
+  はじめてのPython入門: ['python', 'ハジメ'],
+  الكتاب: ['كتاب'],
+  'C++': ['c++', 'c'],
+  'C♯': ['c#', 'c'],
 }
+const [FINDING_ALL, FINDING_NONE] = [
+  ['', '?!'],
+  ['oledad', 'cien 22'],
+]
 
 for (const target of targets())
   describe(`decisions: pages, order, filters and search of the list (${target.name})`, () => {
@@ -101,14 +94,13 @@ for (const target of targets())
       return /^<books\?([^>]*)>; rel="next"$/.exec(link)?.[1] ?? assert.fail(link)
     }
 
-    /** The books of all pages, and how many pages there were. @param onPage called with the books of each. */
-    async function walk(query: string, onPage?: (books: Book[], page: number) => Promise<unknown>) {
+    /** The books of all pages, and how many pages there were. */
+    async function walk(query: string) {
       const books: Book[] = []
       let pages = 0
       for (let rest: string | undefined = query; rest !== undefined; pages++) {
         const reply: Reply<Book[]> = await list(rest)
         books.push(...dataOf(reply))
-        await onPage?.(dataOf(reply), pages)
         rest = next(reply)
       }
       return { books, pages }
@@ -142,12 +134,10 @@ for (const target of targets())
         const word = newWord()
         const long = ['a', 'b', 'c', 'd', 'e', 'f'].map((end) => '\u0001'.repeat(480) + end)
         const created = await create(`${'文'.repeat(300)} ${word}`, long)
-        // After the first page everything is as it was; after the second its last book is gone.
-        const { books } = await walk(`q=${word}&sort=${sort}&limit=2`, async (page, number) => {
-          if (number === 1) await session.remove(page[1]?.id ?? 0)
-        })
-        const found = new Set(books.map(({ id }) => id))
-        assert.ok(created.every(({ id }) => found.has(id)))
+        const first = await list(`q=${word}&sort=${sort}&limit=2`)
+        await session.remove(created[1]?.id ?? 0)
+        const { books } = await walk(next(first) ?? '')
+        assert.deepEqual([...dataOf(first), ...books], created)
       })
 
     it('the next page begins where the last ended, although its last book is gone and others have come', async () => {
@@ -197,8 +187,9 @@ for (const target of targets())
       assert.deepEqual(await titles(`author=${word}&sort=-title`), SORTED.toReversed())
       const authors = ['Éluard', 'eluard b', 'Le Guin', 'Lem', 'OBrien', 'O’Brien', 'The Beatles', 'Zola']
       for (const author of authors.toReversed()) await session.create({ title: word, author })
+      const sorted = dataOf(await list(`title=${word}&sort=author`))
       assert.deepEqual(
-        dataOf(await list(`title=${word}&sort=author`)).map(({ author }) => author),
+        sorted.map(({ author }) => author),
         authors,
       )
     })
@@ -226,12 +217,15 @@ for (const target of targets())
 
     it('q finds words by their beginning, whatever the case, the accents and the punctuation, in every script', async () => {
       const word = newWord()
-      await create(`Tester ${word}`, SEARCHED)
-      for (const [searched, expected] of Object.entries(FOUND)) {
+      const all = Object.keys(FOUND)
+      await create(`Tester ${word}`, all)
+      for (const searched of [...FINDING_ALL, ...FINDING_NONE, ...Object.values(FOUND).flat()]) {
+        const isFound = (title: string) => FINDING_ALL.includes(searched) || FOUND[title]?.includes(searched)
+        const expected = all.filter(isFound).sort()
         const query = `q=${encodeURIComponent(`${word} ${searched}`)}`
-        assert.deepEqual((await titles(query)).toSorted(), expected.toSorted(), searched)
+        assert.deepEqual((await titles(query)).sort(), expected, searched)
         const { books } = await walk(`${query}&limit=5&sort=-title`)
-        assert.deepEqual(titlesOf(books).toSorted(), expected.toSorted(), `${searched}, page by page`)
+        assert.deepEqual(titlesOf(books).sort(), expected, `${searched}, page by page`)
       }
     })
 
@@ -259,8 +253,8 @@ for (const target of targets())
       const expected = [itself, inTitle, 'Of a cat', 'Catalogue']
       assert.deepEqual(await titles(`q=${word}+cat`), expected)
       assert.deepEqual(titlesOf((await walk(`q=${word}+cat&limit=1`)).books), expected)
-      const sorted = ['Catalogue', inTitle, 'Of a cat', itself]
-      assert.deepEqual(await titles(`q=${word}+cat&sort=title`), sorted)
+      const byTitle = ['Catalogue', inTitle, 'Of a cat', itself]
+      assert.deepEqual(await titles(`q=${word}+cat&sort=title`), byTitle)
     })
 
     it('decision: a query that is refused is 400 Invalid query parameter, and told why', async () => {
@@ -297,31 +291,18 @@ for (const target of targets())
     it('GET /books/statistics counts books by decade and by author, also before our era; the filters are those of the list', async () => {
       const author = newWord()
       await create(author, Array(7).fill('Darkness'), [1970, 1979, 1980, 0, -1, -10, -11])
-      const all = [
-        [-20, 1],
-        [-10, 2],
-        [0, 1],
-        [1970, 2],
-        [1980, 1],
-      ] as const
+      const decade = (first: number, books: number) => ({ decade: first, books })
+      const all = [decade(-20, 1), decade(-10, 2), decade(0, 1), decade(1970, 2), decade(1980, 1)]
       for (const [query, decades, books] of [
         [`author=${author}`, all, 7],
-        [`author=${author}&year_min=1&year_max=1979&q=darkness`, all.slice(3, 4), 2],
+        [`author=${author}&year_min=1&year_max=1979&q=darkness`, [decade(1970, 2)], 2],
         [`author=${author}&title=T`, [], 0],
-        [`author=${author}&year=1`, [], 0],
         ['q=...', [], 0],
-      ] as const)
-        await session.expect(
-          'GET',
-          `/books/statistics?${query}`,
-          {},
-          200,
-          'Statistics retrieved successfully',
-          {
-            decades: decades.map(([decade, books]) => ({ decade, books })),
-            authors: books === 0 ? [] : [{ author, books }],
-          },
-        )
+      ] as const) {
+        const data = { decades, authors: books === 0 ? [] : [{ author, books }] }
+        const reply = await session.call('GET', `/books/statistics?${query}`)
+        assertResponse(reply, 200, 'Statistics retrieved successfully', data)
+      }
       for (const query of ['limit=1', 'sort=year', 'count=true', 'after=x', 'x=1', 'year=x', 'q=a&q=b'])
         assertInvalidQuery(await session.call('GET', `/books/statistics?${query}`))
       await session.expect('GET', '/books/statistics', { token: 'x' }, 401, 'Invalid token')
