@@ -49,7 +49,7 @@ for (const [address, same, others] of [
 ] as const)
   it(`${address} counts as one address with ${same[0]}`, () => {
     const logins = new LoginThrottle(1)
-    logins.recordFailure(address, START)
+    assert.ok(logins.recordFailure(address, START))
     for (const spelling of [address, ...same]) {
       assert.ok(logins.wait(spelling, START) > 0, spelling)
       assert.equal(clientOf(spelling), clientOf(address))
