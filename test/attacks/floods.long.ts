@@ -22,25 +22,21 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition() && Date.now() < deadline) await setTimeout(20)
 }
 
-const begun = (size: number) => `{"title":"${'x'.repeat(size - 11)}`
-
-describe('bodies that do not end', { skip }, () => {
-  it('of books of a megabyte are read as long as there is room, and the others refused', async (t) => {
-    const [many, room] = [1000, 64]
-    const text = head('POST /book', `Authorization: ${service.token}`, `Content-Length: ${MIB}`) + begun(MIB)
-    await withstand(t, service, BOUNDS, async () => {
-      using crowd = new Crowd()
-      await crowd.join(service.url, many, (socket) => socket.write(text))
-      const refused = () => crowd.statuses().get(503) ?? 0
-      await until(() => refused() > many - 2 * room)
-      assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
-    })
+it('bodies of books that do not end are read as long as there is room, the others refused, and there is room again when they are gone', {
+  skip,
+}, async (t) => {
+  const [many, room] = [1000, 64]
+  const fields = [`Authorization: ${service.token}`, `Content-Length: ${MIB}`]
+  const begun = head('POST /book', ...fields) + `{"title":"`.padEnd(MIB - 1, 'x')
+  await withstand(t, service, BOUNDS, async () => {
+    using crowd = new Crowd()
+    await crowd.join(service.url, many, (socket) => socket.write(begun))
+    const refused = () => crowd.statuses().get(503) ?? 0
+    await until(() => refused() > many - 2 * room)
+    assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
   })
-
-  it('leave room for others when they are gone', async () => {
-    const title = 'x'.repeat(MIB - 100)
-    for (let i = 0; i < 70; i++) await service.createBook({ title, author: 'A', year: i })
-  })
+  const title = 'x'.repeat(MIB - 100)
+  for (let i = 0; i < 70; i++) await service.createBook({ title })
 })
 
 /** What the service logs when it needs the memory of a response for others, or has none for a new one. */
@@ -51,8 +47,7 @@ describe('clients that do not take their lists', { skip }, () => {
   const books = Array.from({ length: 40 }, (_, year) => ({ title: 'x'.repeat(400_000), author: 'A', year }))
   const slow = useService(
     async (started) => {
-      // The polite client reads pages of these.
-      for (let i = 0; i < 25; i++) await started.createBook()
+      await started.createBook()
       await started.importBooks(books)
     },
     { ...startedAsNpm(), LOG_LEVEL: 'debug' },
@@ -72,7 +67,7 @@ describe('clients that do not take their lists', { skip }, () => {
         response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })
         // The attack may have made the service late, which it tells; then a polite client tries again.
       } while (response.status === 503 && (await setTimeout(1000, true)))
-      assert.equal(((await response.json()) as { data: unknown[] }).data.length, 25 + books.length)
+      assert.equal(((await response.json()) as { data: unknown[] }).data.length, 1 + books.length)
     })
   })
 })

@@ -9,20 +9,12 @@ const LIFETIME = 900
 
 const newAuth = (secret = SECRET) => new Auth(ACCOUNT, secret)
 
-describe('the login of the account is told from one', () => {
-  const { username, password } = ACCOUNT
-
-  for (const [what, own, other] of [
-    ['whose fields are swapped', ACCOUNT, { username: password, password: username }],
-    ['in other case', ACCOUNT, { username: username.toUpperCase(), password }],
-    ['with a NUL at its end', ACCOUNT, { username, password: `${password}\0` }],
-    ['whose UTF-8 is the same', { username, password: '\ud800' }, { username, password: '\ufffd' }],
-    ['whose username looks the same', { username: 'é', password }, { username: 'e\u0301', password }],
-  ] as const)
-    it(what, () => {
-      const auth = new Auth(own, SECRET)
-      assert.deepEqual([auth.matches(own), auth.matches(other)], [true, false])
-    })
+it('the login of the account is told from one whose UTF-8 is the same, and whose fields are swapped', () => {
+  const account = { username: 'u', password: '\ud800' }
+  const auth = new Auth(account, SECRET)
+  assert.ok(auth.matches(account))
+  for (const other of [{ password: '\ufffd' }, { username: '\ud800', password: 'u' }])
+    assert.ok(!auth.matches({ ...account, ...other }))
 })
 
 // What else makes a token good or bad: test/spec.
@@ -39,7 +31,6 @@ describe('a token', () => {
         [1000, true],
         [1, true],
         [0, false],
-        [-1, false],
       ] as const) {
         t.mock.timers.setTime(end * 1000 - early)
         const answers = [await newAuth().verify(token), await auth.verify(token), await auth.verify(token)]
@@ -48,15 +39,14 @@ describe('a token', () => {
     assert.equal(await auth.verify(await auth.issue()), true, 'one that is issued then')
   })
 
-  it('is valid from its nbf on, to the second', async (t) => {
+  it('is valid from its nbf on, to the second, and signed with the UTF-8 bytes of the secret', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: NOW * 1000 })
-    assert.equal(await newAuth().verify(hmacToken({ exp: NOW + 1, nbf: NOW + 1 })), false)
-    assert.equal(await newAuth().verify(hmacToken({ exp: NOW + 1, nbf: NOW })), true)
-  })
-
-  it('is signed with the UTF-8 bytes of the secret', async () => {
     const secret = 'é漢📚'
-    assert.equal(await newAuth(secret).verify(hmacToken({ exp: EXP }, { secret })), true)
+    for (const [nbf, isValid] of [
+      [NOW, true],
+      [NOW + 1, false],
+    ] as const)
+      assert.equal(await newAuth(secret).verify(hmacToken({ exp: NOW + 1, nbf }, { secret })), isValid)
   })
 
   it('is answered at once if it is among the last 1,000 that were verified, so that memory is bounded', async () => {

@@ -10,10 +10,8 @@ const UNREADABLE: Record<string, string> = {
   'an object that does not end': '{"title":"a","author":"b","year":1',
   'more after the JSON': `${JSON.stringify(NOVEL)}}`,
   'an array of a book': JSON.stringify([NOVEL]),
-  'a title that is a number': JSON.stringify({ ...NOVEL, title: 5 }),
   'an author that is an object': JSON.stringify({ ...NOVEL, author: {} }),
   'a year that is a string': JSON.stringify({ ...NOVEL, year: '1969' }),
-  'a year with a fraction': JSON.stringify({ ...NOVEL, year: 1.5 }),
 }
 
 const CHANGES: Partial<Book>[] = [
@@ -76,56 +74,44 @@ for (const target of targets())
       )
     })
 
-    it('§4 GET /books: "array of Book": each with the fields of §2 and no other', async () => {
-      await session.create()
-      for (const { id, title, author, year, ...others } of await session.list()) {
-        const types = [typeof id, typeof title, typeof author, typeof year]
-        assert.deepEqual([types, others], [['number', 'string', 'string', 'number'], {}], `book ${id}`)
-      }
-    })
-
-    for (const change of CHANGES)
-      it(`§4 rule 2: "Fields present in the body replace stored values; fields absent keep their stored values. The result is saved and returned.": ${JSON.stringify(change)}, twice`, async () => {
+    it('§4 rule 2: "Fields present in the body replace stored values; fields absent keep their stored values. The result is saved and returned.", also when it is repeated', async () => {
+      for (const change of CHANGES) {
         const book = await session.create()
         const updated = { ...book, ...change }
         for (let time = 1; time <= 2; time++) await session.update(book.id, change, updated)
         await session.assertStored(updated)
-      })
+      }
+    })
 
     it('§4 rule 2: "fields absent keep their stored values": different fields changed at the same time all survive', async () => {
       for (let round = 1; round <= 10; round++) {
         const { id } = await session.create()
         const fields = { title: `title ${round}`, author: `author ${round}`, year: round }
-        await Promise.all(
-          Object.entries(fields).map(([name, value]) => session.update(id, { [name]: value })),
-        )
+        const changes = Object.entries(fields).map(([name, value]) => session.update(id, { [name]: value }))
+        await Promise.all(changes)
         await session.assertStored({ id, ...fields })
       }
     })
 
     it('§4 PUT and DELETE /book/:id change no other book, and the list shows what they did', async () => {
       const books = [await session.create(), await session.create(), await session.create()] as const
-      await session.update(books[0].id, { title: 'changed', author: 'changed', year: 2001 })
+      const changed = { ...books[0], title: 'changed', author: 'changed', year: 2001 }
+      await session.update(changed.id, changed)
       await session.remove(books[1].id)
-      const left = [{ ...books[0], title: 'changed', author: 'changed', year: 2001 }, books[2]]
-      for (const book of left) await session.assertStored(book)
-      assert.deepEqual(await listed(books), left)
+      for (const book of [changed, books[2]]) await session.assertStored(book)
+      assert.deepEqual(await listed(books), [changed, books[2]])
     })
 
     for (const [name, text] of Object.entries(UNREADABLE))
-      it(`§4: "body cannot be read as a Book" is 400 Invalid input on POST and PUT, and nothing is changed: ${name}`, async () => {
-        const book = await session.create({ title: 'kept', author: 'kept', year: 1 })
-        await session.expect('POST', '/book', { text }, 400, 'Invalid input')
+      it(`§4: "body cannot be read as a Book" is 400 Invalid input on POST and PUT, and nothing is created or changed: ${name}`, async () => {
+        const book = await session.create()
         await session.expect('PUT', `/book/${book.id}`, { text }, 400, 'Invalid input')
         await session.assertStored(book)
+        const unique = `unreadable ${crypto.randomUUID()}`
+        const post = { text: text.replace(NOVEL.title, unique) }
+        await session.expect('POST', '/book', post, 400, 'Invalid input')
+        assert.ok(!(await session.list()).some(({ title }) => title === unique))
       })
-
-    it('§4 POST /book: "body cannot be read as a Book": nothing is created', async () => {
-      const title = `unreadable ${Math.random()}`
-      const json = { ...NOVEL, title, year: '1969' }
-      await session.expect('POST', '/book', { json }, 400, 'Invalid input')
-      assert.ok(!(await session.list()).some((book) => book.title === title))
-    })
 
     it(`${ORDER}`, async () => {
       const missing = `/book/${await session.missingId()}`

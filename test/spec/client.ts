@@ -43,9 +43,6 @@ export interface Options {
   readonly headers?: Record<string, string>
 }
 
-/** How long a response may take, in milliseconds: also the list of a large catalogue from far away. */
-const ANSWER_TIME = 30_000
-
 /** Sends a request and checks what holds for every response. */
 export async function call<Data = unknown>(
   target: Target,
@@ -62,7 +59,6 @@ export async function call<Data = unknown>(
     method,
     headers,
     redirect: 'manual',
-    signal: AbortSignal.timeout(ANSWER_TIME),
     ...(body === undefined ? {} : { body }),
   })
   return readReply(response.status, response.headers, await response.text())
@@ -86,12 +82,10 @@ export function assertResponse(reply: Reply, status: number, message: string, da
   if (data !== undefined) assert.deepEqual(reply.body.data, data)
 }
 
-/** Checks that a query was refused with a reason that says what was wrong. */
-export function assertInvalidQuery({ status, body }: Pick<Reply, 'status' | 'body'>, reason = /\S/): void {
-  const [message = '', told = ''] = body.message.split(/: (.*)/s)
-  assert.deepEqual({ ...body, message }, { status: 400, message: 'Invalid query parameter', data: null })
+/** Checks that a query was refused with a reason. */
+export function assertInvalidQuery({ status, body }: Reply): void {
+  assert.match(body.message, /^Invalid query parameter: \S/)
   assert.equal(status, 400)
-  assert.match(told, reason)
 }
 
 /** Logs in (§4 POST /token) and answers the token. */

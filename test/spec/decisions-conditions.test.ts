@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertResponse, type Book, targets } from './client.ts'
-import { exchange, keepOpen, receive, request } from './raw.ts'
+import { exchange, request } from './raw.ts'
 import { NOVEL, useSession } from './session.ts'
 import { TEXTS } from './texts.ts'
 
@@ -15,14 +15,12 @@ const OTHER = '"other"'
 const changed = (tag: string) => [
   `W/${tag}`,
   ...['-gzip', '-br', '-zstd', '-deflate', '--gzip', ';gzip'].map((end) => `${tag.slice(0, -1)}${end}"`),
-  `W/${tag.slice(0, -1)}-gzip"`,
 ]
 
 /** Values of the two headers that name the tag, and others that do not. */
-const naming = (tag: string) => [tag, '*', `${OTHER}, ${tag}`, `${OTHER},W/${tag}`, ...changed(tag)]
+const naming = (tag: string) => [tag, '*', `${OTHER},W/${tag}`, ...changed(tag)]
 const notNaming = (tag: string) => [
-  ...[OTHER, 'other', '"other', "'other'", '*, *', 'w/"other"', '"a" "b"', '', ...changed(OTHER)],
-  ...[`${tag}x`, tag.slice(1), `*, ${tag}`],
+  ...[OTHER, 'other', '"other', '"a" "b"', '', ...changed(OTHER), `${tag}x`, tag.slice(1), `*, ${tag}`],
 ]
 
 const FAILED = 'Precondition failed'
@@ -50,14 +48,10 @@ for (const target of targets())
     const put = (path: string, json: object, headers: Record<string, string> = {}) =>
       session.call<Book>('PUT', path, { json, headers })
 
-    /** Sends a request whose answer may have no body. */
-    const read = (method: string, path: string, headers: Record<string, string>) =>
-      fetch(target.url + path, { method, headers: { authorization: session.token, ...headers } })
-
     it('decision: POST, GET, HEAD and PUT of a book answer its strong entity tag, the same while the book is the same', async () => {
       const { path, tag } = await create()
       assert.equal(tagOf(await session.call('GET', path)), tag)
-      assert.equal(tagOf(await read('HEAD', path, {})), tag)
+      assert.equal(tagOf(await session.fetch(path, {}, 'HEAD')), tag)
       assert.equal(tagOf(await put(path, {})), tag)
       const updated = tagOf(await put(path, { year: 2001 }))
       assert.notEqual(updated, tag)
@@ -68,33 +62,15 @@ for (const target of targets())
       assert.equal(tags.size, 5)
     })
 
-    it('decision: the entity tag of a 201 is good for If-Match, whatever the book, until it is changed', async () => {
-      for (const fields of [
-        ...Object.values(TEXTS).map((text) => ({ title: text, author: text })),
-        ...[0, -1, Number.MAX_SAFE_INTEGER].map((year) => ({ year })),
-      ]) {
-        const { book, path, tag } = await create(fields)
-        assert.equal(tagOf(await session.call('GET', path)), tag)
-        const updated = { ...book, year: 1, title: 'changed' }
-        assertResponse(await put(path, updated, { 'if-match': tag }), 200, UPDATED, updated)
-        // Nor does any form of the tag that a proxy has made name the book as it is now.
-        for (const list of [tag, changed(tag).join()])
-          assertResponse(await put(path, { year: 2 }, { 'if-match': list }), 412, FAILED)
-        await session.assertStored(updated)
-      }
-    })
-
     it('decision: GET and HEAD with an If-None-Match that matches are 304 with the entity tag and nothing else', async () => {
       const { path, tag } = await create()
       for (const list of naming(tag))
         for (const method of ['GET', 'HEAD']) {
-          const response = await read(method, path, { 'if-none-match': list })
+          const response = await session.fetch(path, { 'if-none-match': list }, method)
           assert.deepEqual([response.status, await response.text()], [304, ''], `${method} ${list}`)
-          const fields = ['etag', 'content-type', 'content-length', 'transfer-encoding']
-          assert.deepEqual(
-            fields.map((field) => response.headers.get(field)),
-            [tag, null, null, null],
-          )
+          assert.equal(response.headers.get('etag'), tag)
+          for (const field of ['content-type', 'content-length', 'transfer-encoding'])
+            assert.equal(response.headers.get(field), null)
         }
     })
 
@@ -105,25 +81,12 @@ for (const target of targets())
         assert.equal(tagOf(await session.expect('GET', path, { headers }, 200, RETRIEVED, book)), tag)
         await session.expect('GET', path, { headers: { 'if-match': list } }, 412, FAILED)
       }
-      for (const list of naming(tag))
-        await session.expect('GET', path, { headers: { 'if-match': list } }, 200, RETRIEVED, book)
       // RFC 9110 §13.2.2: If-Match comes first.
       for (const [match, status] of [
         [OTHER, 412],
         [tag, 304],
       ] as const)
-        assert.equal((await read('GET', path, { 'if-match': match, 'if-none-match': tag })).status, status)
-    })
-
-    it('decision: a connection goes on after a 304', async () => {
-      const { book, path, tag } = await create()
-      const headers = [`Authorization: ${session.token}`]
-      const first = keepOpen(request(target, 'GET', path, [...headers, `If-None-Match: ${tag}`]))
-      const received = await receive(target, first + request(target, 'GET', path, headers))
-      const [notModified = '', whole = '', body = ''] = received.toString().split('\r\n\r\n')
-      assert.match(notModified, /^HTTP\/1\.1 304 /)
-      assert.match(whole, /^HTTP\/1\.1 200 /)
-      assert.deepEqual(JSON.parse(body).data, book)
+        assert.equal((await session.fetch(path, { 'if-match': match, 'if-none-match': tag })).status, status)
     })
 
     it('decision: PUT and DELETE with a condition that does not hold are 412 Precondition failed, and change nothing', async () => {
@@ -139,26 +102,21 @@ for (const target of targets())
       await session.assertStored(book)
     })
 
-    it('decision: PUT and DELETE with a condition that holds are done', async () => {
-      for (const namesIt of [
-        (tag: string) => tag,
-        () => '*',
-        (tag: string) => `W/${tag.slice(0, -1)}-gzip"`,
-      ]) {
-        const { book, path, tag } = await create()
+    for (const [i, [name, text]] of Object.entries(TEXTS).entries())
+      it(`decision: PUT and DELETE with a condition that holds are done, whatever the book: ${name}`, async () => {
+        const { book, path, tag } = await create({ title: text, author: text })
+        assert.equal(tagOf(await session.call('GET', path)), tag)
+        const holding = (now: string) => ({ 'if-match': naming(now)[i] ?? now, 'if-none-match': OTHER })
         const updated = { ...book, title: 'changed' }
-        const reply = await put(
-          path,
-          { title: 'changed' },
-          { 'if-match': namesIt(tag), 'if-none-match': OTHER },
-        )
+        const reply = await put(path, { title: 'changed' }, holding(tag))
         assertResponse(reply, 200, UPDATED, updated)
         await session.assertStored(updated)
-        const headers = { 'if-match': namesIt(tagOf(reply)) }
-        await session.expect('DELETE', path, { headers }, 200, DELETED)
+        // No form of the earlier tag names the book as it is now.
+        const outdated = [tag, ...changed(tag)].join()
+        assertResponse(await put(path, { year: 2 }, { 'if-match': outdated }), 412, FAILED)
+        await session.expect('DELETE', path, { headers: holding(tagOf(reply)) }, 200, DELETED)
         await session.expect('GET', path, {}, 404, 'Book not found')
-      }
-    })
+      })
 
     it('decision: several lines of If-Match and of If-None-Match are one list', async () => {
       const { path, tag } = await create()
@@ -176,15 +134,10 @@ for (const target of targets())
       const missing = `/book/${await session.missingId()}`
       const { book, path } = await create()
       for (const headers of [{ 'if-match': OTHER }, { 'if-match': '*' }, { 'if-none-match': '*' }]) {
-        for (const [method, at] of [
-          ['GET', missing],
-          ['PUT', missing],
-          ['DELETE', missing],
-          ['GET', '/book/abc'],
-        ] as const)
-          await session.expect(method, at, { headers }, 404, 'Book not found')
-        for (const method of ['GET', 'PUT', 'DELETE'])
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          await session.expect(method, missing, { headers }, 404, 'Book not found')
           await session.expect(method, path, { headers, token: 'x' }, 401, 'Invalid token')
+        }
         for (const text of ['{', '', '{"year":"1"}'])
           await session.expect('PUT', path, { text, headers }, 400, 'Invalid input')
         await session.expect('POST', '/book', { json: NOVEL, headers }, 201, 'Book created successfully')

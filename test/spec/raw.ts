@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { type Reply, readReply, type Target } from './client.ts'
@@ -28,63 +29,58 @@ export async function exchange(target: Target, bytes: string | Uint8Array, optio
   return parse(await receive(target, bytes, options))
 }
 
-/** Sends bytes as they are and reads all that comes until the service closes the connection. */
-export function receive(
+/** Reads all that comes until the service closes the connection. */
+async function receive(
   target: Target,
   bytes: string | Uint8Array,
-  { time = 30_000, drip }: ExchangeOptions = {},
+  { time = 30_000, drip }: ExchangeOptions,
 ): Promise<Buffer> {
   const url = new URL(target.url)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const isTls = url.protocol === 'https:'
   const port = Number(url.port) || (isTls ? 443 : 80)
-  return new Promise<Buffer>((resolve, reject) => {
-    const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port })
-    const received: Buffer[] = []
-    const fail = (why: string) => {
-      socket.destroy()
-      reject(new Error(`${why}; received: ${JSON.stringify(Buffer.concat(received).toString())}`))
-    }
-    const deadline = setTimeout(() => fail(`the connection is still open after ${time} ms`), time)
-    const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), 1000)
-    socket
-      .on('data', (chunk: Buffer) => {
-        clearInterval(dripping)
-        received.push(chunk)
-      })
-      .on('end', () => resolve(Buffer.concat(received)))
-      .on('error', (error) => fail(error.message))
-      .on('close', () => {
-        clearTimeout(deadline)
-        clearInterval(dripping)
-      })
-      .write(bytes)
-  })
+  const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port })
+  const received: Buffer[] = []
+  const timeout = new Error(`the connection is still open after ${time} ms`)
+  const deadline = setTimeout(() => socket.destroy(timeout), time)
+  const dripping = drip === undefined ? undefined : setInterval(() => socket.write(drip), 1000)
+  socket
+    .on('data', (chunk: Buffer) => {
+      clearInterval(dripping)
+      received.push(chunk)
+    })
+    .on('error', (error) => {
+      error.message += `; received: ${JSON.stringify(Buffer.concat(received).toString())}`
+    })
+    .write(bytes)
+  try {
+    await once(socket, 'end')
+  } finally {
+    clearTimeout(deadline)
+    clearInterval(dripping)
+  }
+  return Buffer.concat(received)
 }
 
 function parse(response: Buffer): Reply {
-  const text = response.toString()
-  const end = text.indexOf('\r\n\r\n')
-  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
-  const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(statusLine)?.[1]
-  assert.ok(end !== -1 && status !== undefined, `no HTTP response: ${JSON.stringify(text)}`)
-  const headers = new Headers(lines.map((line) => line.split(/: *(.*)/, 2) as [string, string]))
-  const body = response.subarray(Buffer.byteLength(text.slice(0, end + 4)))
-  if (headers.get('transfer-encoding') === 'chunked') return readReply(Number(status), headers, dechunk(body))
+  const text = response.toString('latin1')
+  const [, status, fields = '', body = ''] =
+    /^HTTP\/1\.[01] (\d{3})(?: .*?)?\r\n(.*?)\r\n\r\n(.*)$/s.exec(text) ??
+    assert.fail(`no HTTP response: ${JSON.stringify(text)}`)
+  const headers = new Headers(
+    fields.split('\r\n').map((line) => line.split(/: *(.*)/, 2) as [string, string]),
+  )
+  const isChunked = headers.get('transfer-encoding') === 'chunked'
   const length = headers.get('content-length')
   if (length !== null) assert.equal(body.length, Number(length), 'the body is as long as Content-Length says')
-  return readReply(Number(status), headers, body.toString())
+  const content = Buffer.from(isChunked ? dechunk(body) : body, 'latin1')
+  return readReply(Number(status), headers, content.toString())
 }
 
 /** RFC 9112 §7.1 */
-function dechunk(body: Buffer): string {
-  const chunks: Buffer[] = []
-  for (let at = 0; ; ) {
-    const lineEnd = body.indexOf('\r\n', at)
-    const size = Number.parseInt(body.toString('latin1', at, lineEnd), 16)
-    assert.ok(lineEnd !== -1 && size >= 0, 'a chunk begins with its size')
-    if (size === 0) return Buffer.concat(chunks).toString()
-    chunks.push(body.subarray(lineEnd + 2, lineEnd + 2 + size))
-    at = lineEnd + 2 + size + 2
-  }
+function dechunk(body: string): string {
+  const [line = '', size = ''] =
+    /^([\da-f]+).*\r\n/i.exec(body) ?? assert.fail('a chunk begins with its size')
+  const end = line.length + Number.parseInt(size, 16)
+  return end === line.length ? '' : body.slice(line.length, end) + dechunk(body.slice(end + 2))
 }

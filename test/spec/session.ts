@@ -9,35 +9,36 @@ export const NOVEL = { title: 'The Left Hand of Darkness', author: 'Ursula K. Le
  */
 export function useSession(target: Target): Session {
   const session = new Session(target)
-  before(() => session.start())
-  after(() => session.end())
+  before(async () => {
+    session.token = await logIn(target)
+  })
+  after(async () => {
+    for (const id of session.created) await session.remove(id)
+  })
   return session
 }
 
 class Session {
   readonly #target: Target
-  readonly #created = new Set<number>()
+  readonly created = new Set<number>()
   token = ''
 
   constructor(target: Target) {
     this.#target = target
   }
 
-  async start(): Promise<void> {
-    this.token = await logIn(this.#target)
-  }
-
-  async end(): Promise<void> {
-    for (const id of this.#created) await this.remove(id)
-  }
-
   /** Sends a request, with the token of this session unless the options have another. */
   async call<Data = unknown>(method: string, path: string, options: Options = {}): Promise<Reply<Data>> {
     const reply = await call<Data>(this.#target, method, path, { token: this.token, ...options })
-    if (reply.status === 201) this.#created.add((reply.body.data as Book).id)
+    if (reply.status === 201) this.created.add((reply.body.data as Book).id)
     // Deleted once only, because a service may give the id again, to a book of somebody else.
-    if (method === 'DELETE' && reply.status === 200) this.#created.delete(Number(path.split('/').at(-1)))
+    if (method === 'DELETE' && reply.status === 200) this.created.delete(Number(path.split('/').at(-1)))
     return reply
+  }
+
+  /** Sends a request whose response may have no body, or a file. */
+  fetch(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+    return fetch(this.#target.url + path, { method, headers: { authorization: this.token, ...headers } })
   }
 
   /** Sends a request as `call` does, and checks the response, to the character. */
