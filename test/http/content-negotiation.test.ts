@@ -9,7 +9,6 @@ for (const [accept, chosen] of [
   ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
   ['TEXT/*', 'text/csv'],
   ['text/csv;q=0.5, application/x-ndjson;q=0.6', 'application/x-ndjson'],
-  ['text/csv, */*;q=0.1', 'text/csv'],
   ['application/json;q=0.9, text/csv;q=1.0', 'text/csv'],
   ['text/csv;q=0, text/*', 'application/json'],
   ['application/json;q=0, */*', 'text/csv'],

@@ -25,34 +25,33 @@ for (const [corsOrigins, allowed, others] of [
     const server = useServer({ corsOrigins })
 
     /** The status, the fields of CORS, and whether the response depends on the origin. */
-    async function send(method: 'GET' | 'OPTIONS', url: string, headers: Record<string, string>) {
-      const { statusCode, headers: told } = await server.app.inject({ method, url, headers })
+    async function send(method: 'GET' | 'OPTIONS', headers: Record<string, string>) {
+      const { statusCode, headers: told } = await server.app.inject({ method, url: '/book/1', headers })
       const fields = Object.entries(told).filter(([name]) => name.startsWith('access-control-'))
       return [statusCode, Object.fromEntries(fields), /^Origin\b/.test(String(told.vary))]
     }
-    const get = (origin: string, authorization = server.authorization) =>
-      send('GET', '/books?limit=1', { origin, authorization })
-    const preflight = (origin: string) =>
-      send('OPTIONS', '/book/1', { origin, 'access-control-request-method': 'PUT' })
+    const get = (origin: string) => send('GET', { origin })
+    const preflight = (origin: string) => send('OPTIONS', { origin, 'access-control-request-method': 'PUT' })
 
     for (const origin of allowed)
       it(`a page of ${origin} may call the service, read why it is refused, and ask what it may send`, async () => {
         const expected = { 'access-control-allow-origin': corsOrigins[0] === '*' ? '*' : origin, ...EXPOSED }
-        assert.deepEqual(await get(origin), [200, expected, true])
-        assert.deepEqual(await get(origin, 'x'), [401, expected, true])
+        assert.deepEqual(await get(origin), [401, expected, true])
         assert.deepEqual(await preflight(origin), [204, { ...expected, ...ALLOWED }, true])
       })
 
     for (const origin of others)
       it(`a page of ${origin} is told nothing of CORS, and no cache may give what it gets to one that is listed`, async () => {
         const depends = corsOrigins.length > 0
-        assert.deepEqual(await get(origin), [200, {}, depends])
+        assert.deepEqual(await get(origin), [401, {}, depends])
         assert.deepEqual(await preflight(origin), [405, {}, depends])
       })
   })
 
 describe('beside CORS_ORIGIN', () => {
   const server = useServer({ corsOrigins: [LISTED] })
+  const logIn = async (headers: Record<string, string>) =>
+    (await server.app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })).statusCode
 
   it('no cache may give the web page to another origin, also if it has not changed', async () => {
     const { headers } = await server.app.inject({ url: '/', headers: { origin: LISTED } })
@@ -63,28 +62,22 @@ describe('beside CORS_ORIGIN', () => {
 
   it('OPTIONS that is no preflight, or malformed HTTP, is refused', async () => {
     const preflight = { origin: LISTED, 'access-control-request-method': 'PUT' }
-    for (const [url, headers, status] of [
-      ['/book/1', { origin: LISTED }, 405],
-      ['/nowhere', { origin: LISTED }, 404],
-      ['/book/1', { ...preflight, host: 'a, b' }, 400],
+    for (const [headers, status] of [
+      [{ origin: LISTED }, 405],
+      [{ ...preflight, host: 'a, b' }, 400],
     ] as const)
-      assert.equal((await server.app.inject({ method: 'OPTIONS', url, headers })).statusCode, status)
+      assert.equal(
+        (await server.app.inject({ method: 'OPTIONS', url: '/book/1', headers })).statusCode,
+        status,
+      )
   })
-})
-
-describe('a login that a browser sends for a page', () => {
-  const server = useServer({ corsOrigins: [LISTED] })
-  const logIn = async (headers: Record<string, string>) =>
-    (await server.app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })).statusCode
 
   for (const [headers, status] of [
     [{ origin: 'https://here' }, 200],
     [{ origin: 'http://here:80' }, 200],
     [{ host: 'HERE:443', origin: 'https://here' }, 200],
     [{ origin: 'https://here:8443' }, 403],
-    [{ origin: 'http://here.evil.example' }, 403],
     [{ origin: 'null' }, 403],
-    [{ origin: LISTED }, 200],
     [{ origin: LISTED, 'sec-fetch-site': 'cross-site' }, 200],
     // A proxy may put a name of its own into Host.
     [{ origin: 'https://elsewhere', 'sec-fetch-site': 'same-origin' }, 200],
@@ -93,10 +86,10 @@ describe('a login that a browser sends for a page', () => {
     [{ 'sec-fetch-site': 'cross-site' }, 403],
     [{ host: '%', origin: 'https://here' }, 403],
   ] as const)
-    it(`with ${JSON.stringify(headers)} is ${status}`, async () =>
+    it(`a login that a browser sends for a page with ${JSON.stringify(headers)} is ${status}`, async () =>
       assert.equal(await logIn({ host: 'here', ...headers }), status))
 
-  it('and that is refused has a warning in the log, once for each origin, and for twenty of them', async (t) => {
+  it('a login that is refused has a warning in the log, once for each origin, and for twenty of them', async (t) => {
     const { app, lines } = await serve(t)
     for (let i = 0; i < 50; i++) {
       const headers = { host: 'here', origin: `https://of${i >> 1}` }

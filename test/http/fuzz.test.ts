@@ -11,8 +11,6 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 500)
 
 const server = useServer()
 
-const NAMES = ['limit', 'after', 'count', 'sort', 'q', 'title', 'author', 'year', 'year_min', 'year_max', 'x']
-
 const printable = (replacement: string) =>
   fc.string({ unit: 'binary-ascii' }).map((text) => text.replace(/[^\x21-\x7e]|#/g, replacement))
 
@@ -21,9 +19,9 @@ const value = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 20 }).map(encodeURIComponent),
   printable('%'),
   fc.integer().map(String),
-  fc.array(fc.constantFrom('id', '-author', 'year', '-year', 'isbn', ''), { maxLength: 4 }).map(String),
 )
-const pair = fc.tuple(fc.constantFrom(...NAMES), value).map((parts) => parts.join('='))
+const name = fc.constantFrom('limit', 'after', 'count', 'sort', 'q', 'title', 'year', 'year_min', 'x')
+const pair = fc.tuple(name, value).map((parts) => parts.join('='))
 const query = fc.array(pair, { maxLength: 4 }).map((pairs) => `/books?${pairs.join('&')}`)
 
 const segment = fc.oneof(fc.constantFrom('book', '', '..', '%2e%2e', '%00', '__proto__'), printable('%'))

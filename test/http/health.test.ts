@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { stopListening } from '../../src/http/listen.ts'
 import { logIn } from '../support/client.ts'
 import { freePort } from '../support/free-port.ts'
@@ -15,42 +15,32 @@ const UNAVAILABLE = '{"status":503,"message":"Service unavailable","data":null}'
 
 const textOf = async (url: string, init: RequestInit = {}) => (await fetch(url, init)).text()
 
-describe('GET and HEAD', () => {
-  for (const [url, text] of [
-    ['/healthz', ALIVE],
-    ['/readyz', READY],
-  ] as const)
-    it(`${url} are 200 in the envelope, without a token and with a bad one`, async (t) => {
-      const { app } = await serve(t)
-      for (const headers of [{}, { authorization: 'x' }]) {
-        const got = await app.inject({ url, headers })
-        assert.deepEqual([got.statusCode, got.payload], [200, text])
-        assert.equal(got.headers['content-type'], 'application/json; charset=utf-8')
-        const { statusCode, payload } = await app.inject({ method: 'HEAD', url, headers })
-        assert.deepEqual([statusCode, payload], [200, ''])
-      }
-    })
-})
+for (const [url, text] of [
+  ['/healthz', ALIVE],
+  ['/readyz', READY],
+] as const)
+  it(`GET and HEAD ${url} are 200 in the envelope, without a token and with a bad one`, async (t) => {
+    const { app } = await serve(t)
+    for (const headers of [{}, { authorization: 'x' }]) {
+      const got = await app.inject({ url, headers })
+      assert.deepEqual([got.statusCode, got.payload], [200, text])
+      const { statusCode, payload } = await app.inject({ method: 'HEAD', url, headers })
+      assert.deepEqual([statusCode, payload], [200, ''])
+    }
+  })
 
 it('requests at the same time share one check of the store, and each later one makes another', async (t) => {
   let asked = 0
-  let answer = Promise.withResolvers<void>()
-  const ready = () => {
-    asked++
-    return answer.promise
-  }
+  const answer = Promise.withResolvers<void>()
+  // The first check fails when it is told to.
+  const ready = async () => void (++asked === 1 && (await answer.promise))
   const { app, lines } = await serve(t, { replaced: () => ({ ready }) })
-  const ask = async (count: number) =>
-    (await Promise.all(Array.from({ length: count }, () => app.inject('/readyz')))).map(
-      ({ payload }) => payload,
-    )
-  const failing = ask(3)
+  const ask = async () => (await app.inject('/readyz')).payload
+  const failing = Promise.all([ask(), ask(), ask()])
   assert.equal((await app.inject('/healthz')).payload, ALIVE)
   answer.reject(new TypeError('malformed'))
   assert.deepEqual([await failing, asked], [Array(3).fill(UNAVAILABLE), 1])
-  answer = Promise.withResolvers()
-  answer.resolve()
-  assert.deepEqual([await ask(1), await ask(1), asked], [[READY], [READY], 3])
+  assert.deepEqual([await ask(), await ask(), asked], [READY, READY, 3])
   const { route, err } = lines().find(({ level }) => level === 50)
   assert.deepEqual([route, err.message], ['/readyz', 'the store is not ready: malformed'])
   assert.match(err.stack, /^TypeError: malformed\n +at .*health\.test/)
@@ -64,14 +54,11 @@ it('during shutdown the service is alive and not ready, and every response is th
     ['/nowhere', '{"status":404,"message":"Not found","data":null}'],
   ] as const
   const connections = await Promise.all(responses.map(() => RawConnection.open(url)))
-  t.after(() => {
-    for (const connection of connections) connection[Symbol.dispose]()
-  })
   // A server that answers a later connection has accepted these.
   await textOf(`${url}/healthz`, { headers: { connection: 'close' } })
   const ended = stopListening(app.server)
-  for (const [i, connection] of connections.entries()) {
-    const [path, body] = responses[i] ?? []
+  for (const [i, [path, body]] of responses.entries()) {
+    using connection = connections[i] as RawConnection
     await connection.send(head(`GET ${path}`))
     const response = await connection.response()
     assert.deepEqual([response.body, response.headers.get('connection')], [body, 'close'])

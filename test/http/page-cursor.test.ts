@@ -49,15 +49,14 @@ describe('a cursor', () => {
       .update(content)
     const cursor = Buffer.concat([hmac.digest().subarray(0, 16), Buffer.from(content)]).toString('base64url')
     const { app, authorization } = await serve(t)
-    for (const [sort, message] of [
-      [
-        'title',
-        /^Invalid query parameter: after is a cursor of an earlier version, .*; begin again without it$/,
-      ],
-      ['id', /^Invalid query parameter: after must be the cursor of a Link field/],
-    ] as const) {
+    const messageWith = async (sort: string) => {
       const url = `/books?sort=${sort}&after=${cursor}`
-      assert.match((await app.inject({ url, headers: { authorization } })).json().message, message)
+      return (await app.inject({ url, headers: { authorization } })).json().message
     }
+    assert.match(
+      await messageWith('title'),
+      /: after is a cursor of an earlier version, .*; begin again without it$/,
+    )
+    assert.match(await messageWith('id'), /: after must be the cursor of a Link field/)
   })
 })

@@ -51,7 +51,7 @@ async function start({ replaced, ...options }: Options) {
     await Promise.allSettled([store.close()])
     file[Symbol.dispose]()
   }
-  return { app, url, path: file.path, store, authorization, authorized, ask, lines, assertNoFailures, end }
+  return { app, url, store, authorization, authorized, ask, lines, assertNoFailures, end }
 }
 
 type Served = Awaited<ReturnType<typeof start>>

@@ -16,12 +16,8 @@ const send = (line: string, body: string | Buffer, ...fields: string[]) =>
   server.ask(authorized(line, `Content-Length: ${Buffer.byteLength(body)}`, ...fields), body)
 
 describe('a hostile body is refused, whatever the endpoint', () => {
-  const objects = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
-
   for (const [name, body, ...fields] of [
     ['arrays 200,000 deep', '['.repeat(200_000) + ']'.repeat(200_000)],
-    ['fields 50,000 objects deep', `{"title":${objects},"username":${objects}}`],
-    ['20,000 texts', `{"title":"T","author":"A","year":1,"more":[${'"a",'.repeat(20_000)}1]}`],
     ['UTF-16', Buffer.from(`\ufeff${BOOK}`, 'utf16le')],
     ['a byte order mark', `\ufeff${BOOK}`],
     ['gzip', gzipSync(BOOK), 'Content-Encoding: gzip'],
@@ -51,11 +47,16 @@ describe('a body over its limit is answered with 413, dropped, and the connectio
     ['POST /token', 4096],
     ['PUT /book/1', MIB],
   ] as const) {
-    it(`${line}: when Content-Length says so, before it is sent`, async () => {
+    it(`${line}: when Content-Length says so, before it is sent`, async (t) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] })
       using connection = await RawConnection.open(server.url)
       await connection.send(authorized(line, `Content-Length: ${limit + 1}`))
       assertFailure(await connection.response(), 413, 'Request body too large')
       await connection.send(' '.repeat(limit + 1) + authorized('GET /book/1'))
+      assert.equal((await connection.response()).status, 200)
+      // A client that has sent the rest in time is not cut later.
+      for (let half = 0; half < 2; half++) t.mock.timers.tick(5000)
+      await connection.send(authorized('GET /book/1'))
       assert.equal((await connection.response()).status, 200)
     })
 

@@ -54,10 +54,10 @@ async function receive(
   return end
 }
 
-// That it is 1 KiB per second, averaged over half a minute: test/http/import-books.test.ts.
-describe('the least rate of an upload', () => {
+describe('the least rate of an upload, 1 KiB per second, averaged over half a minute,', () => {
   for (const [name, chunks, expected, work, isStalled] of [
-    ['lets pass what arrives as fast', Array(8).fill([6000, 10_240]), { received: 8 }],
+    ['lets pass what arrives as fast', Array(40).fill([6000, 6144]), { received: 40 }],
+    ['ends what arrives at half of it', Array(40).fill([6000, 3072]), { received: 9, error: LATE }],
     ['ends what arrives in drops', Array(20).fill([5000, 1]), { received: 6, error: LATE }],
     ['ends what does not arrive', [[100_000, 1]], { received: 0, error: LATE }],
     [
