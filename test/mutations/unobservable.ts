@@ -81,7 +81,7 @@ src/http/graceful-shutdown.ts number
   const THREAD_TIME = 500
   A process that is killed ends a little earlier or later.
 src/http/listen.ts choose-first
-  for (const each of all) (each instanceof Server ? Server.prototype : HttpServer.prototype).close.call(each)
+  const { close } = (server instanceof Server ? Server : HttpServer).prototype
   The other case is for Bun.
 src/http/protocol/body.ts choose-second
   const capacity = isFirst ? size : Math.max(size, Math.min(2 * buffer.length, limit))
