@@ -40,6 +40,8 @@ describe('a power cut while books are written', { skip: diskMissing }, () => {
 async function cutPower(cuts: number, nodeOptions: string[] = []): Promise<Journal> {
   using disk = new LoopDisk(64)
   const journal = new Journal()
+  // Otherwise a service that does not wait may lose the table too.
+  await (await startService(disk.path)).stop()
   for (let cut = 0; cut < cuts; cut++) {
     const service = await startService(disk.path, {}, nodeOptions)
     const load = await loadForAMoment(service.url, journal)

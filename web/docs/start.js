@@ -177,10 +177,10 @@ function resultPart(exchange) {
   if (typeof exchange === 'string') return html`<p class="error">${exchange}</p>`
   const { status, headers, body, isCut, curl } = exchange
   return html`<h3>${status}</h3>
-    <pre tabindex="0" role="region" aria-label="Body">${body}</pre>
+    <pre tabindex="0" role="group" aria-label="Body">${body}</pre>
     ${isCut ? html`<p>The rest is not shown.</p>` : nothing}
-    <pre tabindex="0" role="region" aria-label="Header fields">${headers}</pre>
-    <pre tabindex="0" role="region" aria-label="Command">${curl}</pre>`
+    <pre tabindex="0" role="group" aria-label="Header fields">${headers}</pre>
+    <pre tabindex="0" role="group" aria-label="Command">${curl}</pre>`
 }
 
 /** @param {SubmitEvent} event @param {Operation} operation */
