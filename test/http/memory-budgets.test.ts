@@ -59,7 +59,7 @@ const FAILURE_FIELDS = [
 
 describe('when the responses of others take the memory', () => {
   it('a list and a long response are 503, a short one is not, and a write that was done says so', async (t) => {
-    const { call, allBegun, go } = await start(t, 1024, 1)
+    const { call, allBegun, go } = await start(t, 512, 1)
     const list = call('GET', '/books')
     await allBegun
     assert.equal((await call('GET', '/books')).status, 503)
