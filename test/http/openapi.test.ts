@@ -96,8 +96,9 @@ it('it has the scheme of the raw token on all endpoints of books, and the condit
   }
 })
 
-it('it names every body and header field, and has one media type for each response, because clients could not tell several apart', () => {
+it('it requires and names every body, names every header field, and has one media type for each response, because clients could not tell several apart', () => {
   for (const [name, { requestBody }] of operations) {
+    if (requestBody) assert.equal(requestBody.required, true, name)
     const json = requestBody?.content['application/json']
     assert.ok(json === undefined || '$ref' in json.schema, name)
   }

@@ -92,6 +92,9 @@ src/http/protocol/body.ts return
 src/http/protocol/close.ts call
   socket.destroy()
   A socket that is not writable any more is closed by Node.
+src/http/routes/list-parameters.ts if-never
+  if (queryStringOf(request.originalUrl) === '') return undefined
+  The list of all books is the same, and takes a little longer.
 src/http/routes/list-stream.ts number
   if (turnEnd < 0) beginTurn()
   It is -1, or a time much later than 1.

@@ -105,7 +105,7 @@ export function listBooks(
     const pages = allPages(books.store, asked?.query ?? ALL_BOOKS, asked?.after, options)
     if (request.method === 'HEAD') {
       // The first page shows whether the list can be read. For a stream, Fastify sends no Content-Length.
-      for await (const _page of pages) break
+      await pages[Symbol.asyncIterator]().next()
       return Readable.from([])
     }
     const list = await listing(pages, framing, (bytes) => {
