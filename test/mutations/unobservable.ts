@@ -77,6 +77,12 @@ src/http/error-handler.ts fallback
 src/http/failure-log.ts if-never
   if (outage === undefined) return
   The timer ends with the outage.
+src/http/failure-log.ts number
+  end: 0,
+  The failure that begins an outage sets it.
+src/http/gate.ts if-never
+  if (!/[%#]/.test(url)) return url
+  What follows leaves such a URL as it is.
 src/http/graceful-shutdown.ts number
   const THREAD_TIME = 500
   A process that is killed ends a little earlier or later.
@@ -92,6 +98,12 @@ src/http/protocol/body.ts return
 src/http/protocol/close.ts call
   socket.destroy()
   A socket that is not writable any more is closed by Node.
+src/http/protocol/connections.ts number
+  const MAX_CONNECTIONS = 8000
+  One connection more is as good.
+src/http/routes/list-books.ts less
+  const isShort = typeof list === 'string' && list.length < MIN_LENGTH
+  Whether a text of just this length is compressed makes no difference.
 src/http/routes/list-parameters.ts if-never
   if (queryStringOf(request.originalUrl) === '') return undefined
   The list of all books is the same, and takes a little longer.
