@@ -54,7 +54,10 @@ for (const [address, same, others] of [
       assert.ok(logins.wait(spelling, START) > 0, spelling)
       assert.equal(clientOf(spelling), clientOf(address))
     }
-    for (const other of others) assert.equal(logins.wait(other, START), 0, other)
+    for (const other of others) {
+      assert.equal(logins.wait(other, START), 0, other)
+      assert.notEqual(clientOf(other), clientOf(address))
+    }
   })
 
 it('the memory of failed logins is bounded under many addresses, and forgets the oldest first', () => {
