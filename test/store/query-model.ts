@@ -35,7 +35,7 @@ export function hasWholeWords(book: Pick<Book, 'title' | 'author'>, searched: re
 }
 
 /** The rank of a book that has all words of a search as whole words. */
-export function titleRank(title: string, searchedTitle: string): number {
+function titleRank(title: string, searchedTitle: string): number {
   const [words] = referenceKey('title', title)
   if (searchedTitle === '' || !hasInTitle(words, searchedTitle)) return 2
   return words === searchedTitle ? 0 : 1

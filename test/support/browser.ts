@@ -13,7 +13,7 @@ export const browserMissing =
   executablePath === undefined ? 'no browser: install Chromium, or name its executable in CHROMIUM' : false
 
 /** Chromium without a window. */
-export function launchBrowser(): Promise<Browser> {
+function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
     args: ['--disable-gpu', '--disable-quic'],

@@ -11,7 +11,7 @@ import { timing } from './timing.ts'
 export type CataloguePage = ReturnType<typeof equip>
 
 /** Adds them to a page that was opened in another way. */
-export const equip = (page: Page) => Object.assign(page, elements(page), timing(page))
+const equip = (page: Page) => Object.assign(page, elements(page), timing(page))
 
 /**
  * A page of a person of their own: nothing is shared with the others. Errors, also of the policy, end the test. It lists
