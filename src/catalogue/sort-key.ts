@@ -63,8 +63,9 @@ const NOT_SHOWN = new RegExp(`[${APOSTROPHE}${PLUS}${SHARP}]`, 'gv')
  * between equal words, and by which a key of an earlier text is recognised. The time is bounded for every text.
  */
 export function sortKey(name: SortName, value: string | number): string | number {
-  if (typeof value === 'number' || !isIndexedField(name)) return value
-  return wordsOfKey(name, value) + SEPARATOR + comparedPart(value)
+  if (!isIndexedField(name)) return value
+  const text = String(value)
+  return wordsOfKey(name, text) + SEPARATOR + comparedPart(text)
 }
 
 /** @returns the words of a sort key, before the separator, with single spaces; empty for a text without words. */

@@ -29,6 +29,12 @@ src/catalogue/query.ts choose-second
 src/catalogue/search-words.js greater
   if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))
   A part that is alone is added once more, to a set.
+src/catalogue/search-words.js less
+  for (let part = PARTS.exec(word); part !== null && words.size < MAX_WORDS; part = PARTS.exec(word)) {
+  The caller cuts one word too many.
+src/catalogue/search-words.js choose-second
+  return ASCII.test(letters) ? letters : compose(letters)
+  ASCII letters are composed to themselves, in more time.
 src/cli/output-file.ts await
   if (path === '-') return await writeAll(process.stdout, parts)
   The promise of the outer function waits for it too.

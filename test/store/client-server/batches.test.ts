@@ -29,6 +29,9 @@ const SCHEMA: Schema = { hasKeys: true, hasWords: true, yearKey: 'year' }
 /** The longest texts of a book in a batch, in bytes. */
 const SHORT_SIZE = 32 * 1024
 
+/** With any further text, more than half of what a batch may have. */
+const HALF_BATCH = 'x'.repeat(128 * 1024)
+
 /** Errors after which the work may have been done. */
 const UNCERTAIN = { postgres: 'XX000', mysql: '1105' }
 
@@ -108,6 +111,11 @@ onServers('requests at the same time', (engine, databases) => {
     const summary = ({ id, title, author }: ShortBookRow) => [id, title?.length, author]
     assert.deepEqual(updated.map(summary), [[short.id, SHORT_SIZE - 3, 'é ']])
     assert.deepEqual(found.map(summary), [...updated.map(summary), [long.id, undefined, null]])
+    const longer = await Promise.all([1, 2].map((year) => store.create({ ...BOOK, title: HALF_BATCH, year })))
+    const writes = record(t, 'book-catalogue.group-commit')
+    await Promise.all(longer.map((book) => store.update(book.id, { author: 'B' }, book)))
+    await Promise.all(longer.map((book) => store.delete(book.id, { ...book, author: 'B' })))
+    assert.deepEqual(writes, [1, 1, 1, 1])
   })
 
   it('do not wait for those whose books others have locked, and these are counted in the load', async (t) => {

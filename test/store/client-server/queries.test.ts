@@ -12,6 +12,16 @@ import { onServers, prepareDatabase } from './prepared-database.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 
+/** Finds the statements that wait until others no longer use a table. */
+const WAITING_FOR_TABLE = {
+  postgres: WAITING.postgres,
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'`,
+}
+
+/** Each makes a session give up after a while. An upgrade with the limits of other statements would wait for longer. */
+const PATIENCE = { postgres: "SET lock_timeout = '30s'", mysql: 'SET lock_wait_timeout = 30' }
+
 /** What an upgrade that was killed has already added. */
 const BEGUN = {
   postgres: ['ALTER TABLE books ADD COLUMN search_words_2 tsvector'],
@@ -44,6 +54,21 @@ onServers('queries on a database that others or earlier versions wrote', (engine
       assert.ok(names.includes(name), name)
     // On MySQL the index of years has another name if they may not be NULL.
     assert.ok(names.some((name) => /^books_by_(plain_)?year$/.test(name)))
+  })
+
+  it('an upgrade that waits for others keeps nobody waiting behind it for long', async (t) => {
+    const { open, url, query } = await prepare(t, earlier)
+    await using reader = await openSession(url)
+    await reader.run('BEGIN')
+    const read = 'SELECT id FROM books LIMIT 1'
+    await reader.run(read)
+    const opened = open()
+    await until('the upgrade waits', async () => (await query(WAITING_FOR_TABLE[engine])).length > 0)
+    await using next = await openSession(url)
+    await next.run(PATIENCE[engine])
+    await next.run(read)
+    await reader.run('COMMIT')
+    await assertComplete(await opened)
   })
 
   it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {

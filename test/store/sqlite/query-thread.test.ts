@@ -126,12 +126,14 @@ describe('a query on SQLite', () => {
     assert.equal(await second, 1)
   })
 
-  it('fails when the store is closed meanwhile, and does not keep it open', async (t) => {
+  it('fails when the store is closed meanwhile, and keeps neither it open nor lists waiting', async (t) => {
     const { store, untilRunning } = await openEndless(t)
     const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>
       assert.rejects(count, StoreUnavailable),
     )
     await untilRunning()
+    assert.equal((await store.page({ filter: {}, order: NEWEST_OF_YEARS.order }, undefined, PLENTY)).count, 1)
+    assert.equal(store.load().queries_waiting, 2)
     await store.close()
     await Promise.all(asked)
   })
