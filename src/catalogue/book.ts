@@ -68,7 +68,7 @@ export const INDEXED_FIELDS = FIELD_NAMES.filter(isIndexedField)
 
 /** @returns the values in the order of FIELD_NAMES. */
 export function fieldValues(book: NewBook): FieldValue[] {
-  return FIELD_NAMES.map((name) => storedValue(book[name]))
+  return FIELD_NAMES.map((name) => book[name] ?? null)
 }
 
 /** @returns the fields in the order of FIELD_NAMES. */
@@ -98,18 +98,13 @@ export function textLength(book: BookChanges): number {
   return TEXT_FIELDS.reduce((sum, name) => sum + (book[name]?.length ?? 0), 0)
 }
 
-/** Stores an absent value as null, and −0 as 0, because JSON does not distinguish the two. */
-function storedValue(value: FieldValue | undefined): FieldValue {
-  return typeof value === 'number' ? value + 0 : (value ?? null)
-}
-
 /** @returns the book as later reads return it: its fields in the order of COLUMNS, and no others. */
 export function bookOf(values: Pick<Book, 'id'> & NewBook): Book {
   return withFields({ id: values.id }, values) as Book
 }
 
 function withFields(target: Record<string, FieldValue>, values: NewBook): unknown {
-  for (const name of FIELD_NAMES) target[name] = storedValue(values[name])
+  for (const name of FIELD_NAMES) target[name] = values[name] ?? null
   return target
 }
 

@@ -145,7 +145,6 @@ export function wordsOf(text) {
     // "Catch-22" is found as catch, 22 and catch22.
     if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))
     for (const part of parts) addWord(part, words)
-    if (words.size >= MAX_WORDS) break
   }
   return [...words].slice(0, MAX_WORDS)
 }

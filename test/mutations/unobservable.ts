@@ -32,6 +32,18 @@ src/catalogue/search-words.js greater
 src/catalogue/search-words.js less
   for (let part = PARTS.exec(word); part !== null && words.size < MAX_WORDS; part = PARTS.exec(word)) {
   The caller cuts one word too many.
+src/catalogue/search-words.js if-never
+  if (known !== undefined) return known
+  The character is folded once more, with the same result.
+src/catalogue/search-words.js fallback number-2
+  let code = character.codePointAt(0) ?? 0
+  There is a character.
+src/catalogue/search-words.js number
+  end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  There is a character.
+src/catalogue/search-words.js fallback
+  (letter) => VOWELS[letter] ?? FINALS[letter.charCodeAt(0) - FIRST_FINAL] ?? letter,
+  Each letter that the pattern matches is in one of the two tables.
 src/catalogue/search-words.js choose-second
   return ASCII.test(letters) ? letters : compose(letters)
   ASCII letters are composed to themselves, in more time.
