@@ -51,6 +51,7 @@ describe('the metrics', () => {
       ['GET', '/book/1', '/book/:id', 200],
       ['GET', '/book/999', '/book/:id', 404],
       ['PUT', '/book/1', '/book/:id', 200, '{"year":2}'],
+      ['GET', '/books', '/books', 200],
       ['GET', '/nowhere', 'none', 404],
     ] as const
     const begin = performance.now()
