@@ -22,12 +22,16 @@ export class ProgressBar {
     this.#unit = unit
   }
 
-  /** @param share the part of the work that is done, from 0 to 1; undefined if the total is unknown. */
-  update(done: number, share: number | undefined): void {
+  /**
+   * @param number is shown. @param done how much of `total` is done, if that is not the number itself.
+   * @param total undefined if it is unknown. It may be too small, if others write meanwhile.
+   */
+  update(number: number, total: number | undefined, done = number): void {
     const now = Date.now()
     if (now - this.#lastUpdate < (this.#isTerminal ? TERMINAL_INTERVAL : LINE_INTERVAL)) return
     this.#lastUpdate = now
-    const text = this.#describe(done, share, (now - this.#begin) / 1000)
+    const share = total === undefined ? undefined : done / Math.max(done, total, 1)
+    const text = this.#describe(number, share, (now - this.#begin) / 1000)
     if (!this.#isTerminal) process.stderr.write(`${text}\n`)
     else {
       process.stderr.write(`\r\x1b[K${text}`)
@@ -41,8 +45,8 @@ export class ProgressBar {
     this.#isDrawn = false
   }
 
-  #describe(done: number, share: number | undefined, seconds: number): string {
-    const rate = `${count(done)} ${this.#unit}, ${count(done / seconds)} per second`
+  #describe(number: number, share: number | undefined, seconds: number): string {
+    const rate = `${count(number)} ${this.#unit}, ${count(number / seconds)} per second`
     if (share === undefined) return `${this.#what}: ${rate}`
     const left = share === 0 ? '' : `, ${duration((seconds * (1 - share)) / share)} left`
     const bar = this.#isTerminal ? `[${'#'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH)}] ` : ''

@@ -35,6 +35,6 @@ export async function withPageProgress<Result>(
 ): Promise<Result> {
   const signal = interruption(() => outcome)
   const progress = new ProgressBar('copying', 'pages')
-  const show = (copied: number, total: number) => progress.update(copied, total === 0 ? 1 : copied / total)
+  const show = (copied: number, total: number) => progress.update(copied, total)
   return await work(show, signal).finally(() => progress.end())
 }

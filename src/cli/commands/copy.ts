@@ -62,7 +62,7 @@ async function copyBooks(source: Store, target: Store, total: number, signal: Ab
     for await (const group of groupsOf(source, signal)) {
       yield group
       copied += group.length
-      progress.update(copied, Math.min(1, copied / total))
+      progress.update(copied, total)
     }
   }
   try {
@@ -91,7 +91,7 @@ async function verify(source: Store, target: Store, total: number, signal: Abort
       hash.update(group.map((book) => `${JSON.stringify(book)}\n`).join(''))
       count += group.length
       read += group.length
-      progress.update(read, Math.min(1, read / (2 * total)))
+      progress.update(read, 2 * total)
     }
     return { count, checksum: hash.digest('hex') }
   }

@@ -46,7 +46,7 @@ async function exportBooks(config: Config, path: string, kind: FileKind): Promis
         const text = render(page)
         await throwIfInterrupted(signal)
         written += page.count
-        progress.update(written, Math.min(1, written / total))
+        progress.update(written, total)
         yield text
       }
     }

@@ -95,7 +95,7 @@ async function importFile(
   const signal = interruption(() => 'nothing was stored')
   const progress = new ProgressBar('importing', 'rows')
   const report = new ImportReport()
-  const bytes = bytesOf(path, signal, (share) => progress.update(report.rows, share))
+  const bytes = bytesOf(path, signal, (read, size) => progress.update(report.rows, size, read))
   const books = readBooks(bytes, reading, report)
   try {
     const { added, skipped } = await withStore('DB_URL', config, (store) =>
@@ -128,7 +128,7 @@ function otherFaults({ faults, faulty }: ImportReport): string {
 async function* bytesOf(
   path: string,
   signal: AbortSignal,
-  onProgress: (share: number | undefined) => void,
+  onProgress: (read: number, size: number | undefined) => void,
 ): AsyncGenerator<Uint8Array, void> {
   let read = 0
   try {
@@ -139,7 +139,7 @@ async function* bytesOf(
     signal.addEventListener('abort', () => stream.destroy(signal.reason as Error))
     for await (const chunk of stream) {
       read += (chunk as Uint8Array).length
-      onProgress(size === undefined ? undefined : read / Math.max(size, read))
+      onProgress(read, size)
       yield chunk as Uint8Array
       signal.throwIfAborted()
     }
