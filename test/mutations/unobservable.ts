@@ -50,6 +50,12 @@ src/catalogue/search-words.js choose-second
 src/cli/output-file.ts await
   if (path === '-') return await writeAll(process.stdout, parts)
   The promise of the outer function waits for it too.
+src/cli/commands/token.ts fallback
+  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN)
+  The product is NaN without it, too.
+src/cli/commands/copy.ts number
+  let copied = 0
+  The progress would be one book ahead.
 src/files/column-names.ts number
   const MAX_LENGTH = 100
   A name that is so long is none that is known, with twice the length too.

@@ -5,6 +5,8 @@ import { describeError } from '../../../src/errors.ts'
 import type { Kind } from '../../../src/store/client-server/connections.ts'
 import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import type { RunOptions } from '../../../src/store/client-server/pool.ts'
+import { queriesOf } from '../../../src/store/client-server/queries.ts'
+import { BookIndexer } from '../../../src/store/client-server/search-indexer.ts'
 import {
   begin,
   beginAll,
@@ -65,6 +67,17 @@ describe('a pool of connections', () => {
     await endAll(...first)
     await Promise.all(uses)
     assert.deepEqual(order, kinds)
+  })
+
+  it('gives a query that has waited for the index only the rest of its time', async () => {
+    const stale = () => new Promise<[]>((resolve) => setTimeout(resolve, 1000, []))
+    const words = new BookIndexer({ valuesOf: () => [], stale, store: async () => 0 })
+    const engine = { dialect: forever, query: forever }
+    const use = watch(queriesOf(newPool(1), engine, words, undefined).count({ words: ['word'] }))
+    await pass(DEADLINE - 500)
+    assert.equal(use.state, 'pending')
+    await pass(500)
+    assert.ok(use.error instanceof StoreUnavailable && use.error.reason === 'timeout')
   })
 
   it('has some of its connections for each kind of use, and for the searches of one client', async () => {
