@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 export const VARIABLES = {
+  // Whoever can write there can change the code anyway.
   NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node-compile-cache'),
   MALLOC_ARENA_MAX: '2',
   MALLOC_MMAP_THRESHOLD_: '65536',

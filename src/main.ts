@@ -1,7 +1,6 @@
 import module from 'node:module'
-import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
-import { isExecutable } from './resources.ts'
+import { runCommandLine } from './cli/command-line.ts'
 
 // Only the user of the service may read its files (database, backups, exports), whatever the umask of the shell is.
 process.umask(0o077)
@@ -9,19 +8,8 @@ process.umask(0o077)
 // Without a listener, SIGUSR1 opens Node's inspector, through which any user of the machine could run code here.
 process.on('SIGUSR1', () => {})
 
-// The compile cache makes the next start a third faster. It is in `node_modules`, because whoever can write there can
-// change the code anyway. If the service cannot write there, it starts without the cache. Threads read the variable.
-// `npm start` sets it earlier, so that Node does not load its type stripper for this file, which takes 15 MB. The
-// executable writes nothing beside itself.
-if (!isExecutable) {
-  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/node-compile-cache')
-  // Deno has no such cache.
-  module.enableCompileCache?.()
-}
-
-const { runCommandLine } = await import('./cli/command-line.ts')
 await runCommandLine(process.argv.slice(2))
-// Now, because a service that is killed later would not write its cache. Without a cache, this does nothing.
+// Now, because a service that is killed later would not write its compile cache (NODE_COMPILE_CACHE). Deno has none.
 module.flushCompileCache?.()
 
 // With pretenuring, V8 allocates objects in the old generation if earlier ones often survived. Only a full garbage

@@ -56,20 +56,19 @@ export function probableSetting(name: string): SettingName | undefined {
 
 /** @returns the number of letters that are missing, superfluous, different, or swapped with the next one. */
 function distance(a: string, b: string): number {
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
-  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY
+  const rows: number[][] = []
+  const at = (i: number, j: number) =>
+    i === 0 || j === 0 ? i + j : (rows[i]?.[j] ?? Number.POSITIVE_INFINITY)
   for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    rows.push(row)
+    const row: number[] = []
+    rows[i] = row
     for (let j = 1; j <= b.length; j++) {
       const isExchanged = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      row.push(
-        Math.min(
-          at(i - 1, j) + 1,
-          at(i, j - 1) + 1,
-          at(i - 1, j - 1) + Number(a[i - 1] !== b[j - 1]),
-          isExchanged ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
+      row[j] = Math.min(
+        at(i - 1, j) + 1,
+        at(i, j - 1) + 1,
+        at(i - 1, j - 1) + Number(a[i - 1] !== b[j - 1]),
+        isExchanged ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
       )
     }
   }

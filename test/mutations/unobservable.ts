@@ -50,6 +50,9 @@ src/catalogue/search-words.js choose-second
 src/cli/output-file.ts await
   if (path === '-') return await writeAll(process.stdout, parts)
   The promise of the outer function waits for it too.
+src/config.ts number-5
+  const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  Any negative number is no length.
 src/cli/commands/token.ts fallback
   const seconds = Number(count) * (UNITS[unit] ?? Number.NaN)
   The product is NaN without it, too.
