@@ -141,7 +141,7 @@ describe('a service with four threads', () => {
   })
 
   it('has ended an import before it answers, so that the next one can begin on any thread', async () => {
-    const writers = await openMany(service.url)
+    const writers = (await openMany(service.url)).slice(0, 8)
     const path = await create()
     let isOver = false
     // Messages of several threads wait for the main thread, which takes them in any order.
