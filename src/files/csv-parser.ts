@@ -38,10 +38,11 @@ type State = 'start' | 'plain' | 'quoted' | 'closed'
  * - Each line ends with CR LF, LF or CR, because tools append lines with other line ends. In quotes these are data.
  * - A quote within an unquoted field is an ordinary character. So is one that begins a field of an unused column, if it
  *   is not closed where a field may end.
+ * - In a file with tabs, which few programs quote, that holds for all columns, and a quoted field contains no tab.
  * - White space after a closing quote is ignored. An empty line is a row of one empty field.
  */
 export class CsvParser {
-  /** Programs that write tabs neither quote fields nor double the quotes in them. */
+  /** Spreadsheets quote fields also in files with tabs, but most other programs do not. */
   readonly #isTabular: boolean
   readonly #delimiter: string
   readonly #begin: OnHeader
@@ -83,13 +84,20 @@ export class CsvParser {
     const nextDelimiter = finder(text, this.#delimiter)
     const [nextLf, nextCr] = [finder(text, '\n'), finder(text, '\r')]
     const nextNewline: Finder = (from) => Math.min(nextLf(from), nextCr(from))
-    const nextQuote = this.#isTabular ? () => text.length : finder(text, '"')
+    const nextQuote = finder(text, '"')
     const rows: CsvRow[] = []
     let at = 0
     let start = 0
     /** Where the last quoted field begins in this part, or -1; and whether its first quote is an ordinary character. */
     let opened = -1
     let isStray = false
+    /** @returns whether the field begins in an earlier part, and therefore has to be read again with this one. */
+    const readAgain = () => {
+      if (opened === -1) return true
+      this.#beginAgain()
+      at = opened
+      return false
+    }
     const endRow = (newline: number) => {
       const isPair = text.charCodeAt(newline) === CR && text.charCodeAt(newline + 1) === LF
       const row = this.#takeRow(this.#line + 1)
@@ -118,7 +126,7 @@ export class CsvParser {
         case 'plain': {
           const newline = nextNewline(at)
           const end = Math.min(nextDelimiter(at), newline)
-          if (nextQuote(at) < end) this.#stray ??= this.#cells.length
+          if (!this.#isTabular && nextQuote(at) < end) this.#stray ??= this.#cells.length
           this.#field += text.slice(at, end)
           at = end
           if (end === text.length) break
@@ -133,6 +141,11 @@ export class CsvParser {
           let end = nextQuote(at)
           const first = end
           while (text.charCodeAt(end + 1) === QUOTE) end = nextQuote(end + 2)
+          if (this.#isTabular && nextDelimiter(at) < end) {
+            isStray = readAgain()
+            if (isStray) break reading
+            break
+          }
           const part = text.slice(at, end)
           this.#field += end === first ? part : halved(part)
           if (nextNewline(at) < end) this.#line += lineBreaks(part)
@@ -153,12 +166,9 @@ export class CsvParser {
           else if (this.#isUsed()) {
             this.#isMalformed = true
             this.#state = 'quoted'
-          } else if (opened === -1) {
-            isStray = true
-            break reading
           } else {
-            this.#beginAgain()
-            at = opened
+            isStray = readAgain()
+            if (isStray) break reading
           }
       }
     }
@@ -184,7 +194,7 @@ export class CsvParser {
   }
 
   #isUsed(): boolean {
-    return this.#used?.has(this.#cells.length) ?? true
+    return !this.#isTabular && (this.#used?.has(this.#cells.length) ?? true)
   }
 
   /** Parses a quoted field again, with its first quote as an ordinary character. */
@@ -204,7 +214,7 @@ export class CsvParser {
   /** @param next the line after the row. @returns the row, unless it is the header or above it. */
   #takeRow(next: number): CsvRow | undefined {
     this.#endField()
-    const cells = this.#isTabular ? this.#cells.map(unquoted) : this.#cells
+    const cells = this.#cells
     const isMalformed = this.#isMalformed
     const mayContainRows = isMalformed && this.#line > this.#rowLine
     const row = { line: this.#rowLine, cells, stray: this.#stray, isMalformed, mayContainRows }
@@ -254,17 +264,6 @@ function finder(text: string, what: string): Finder {
 }
 
 const lineBreaks = (text: string) => text.split(/\r\n|\r|\n/).length - 1
-
-/** Spreadsheets quote fields even in files with tabs. */
-function unquoted(cell: string): string {
-  if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
-  const text = cell.slice(1, -1)
-  if (!text.includes('"')) return text
-  // In parts, because each pair of quotes becomes a temporary object.
-  const parts = text.match(/(?:[^"]|""){1,10000}/g) ?? []
-  const length = parts.reduce((sum, part) => sum + part.length, 0)
-  return length === text.length ? parts.map(halved).join('') : cell
-}
 
 /** @param text in which all quotes are doubled. If they are many, replaceAll() takes 20 times as long. */
 function halved(text: string): string {

@@ -2,7 +2,6 @@ import { CsvParser, type CsvRow, MAX_ROW, type OnHeader } from './csv-parser.ts'
 import { ImportRefused } from './import-report.ts'
 
 const NEWLINE = /[\r\n]/
-const EMPTY_LINES = /^[\r\n]+/
 
 /** The first one is used for files with one column. */
 const DELIMITERS = [',', ';', '\t']
@@ -30,8 +29,8 @@ export async function* csvRows(
   let start = ''
   for await (const text of texts) {
     if (parser === undefined) {
-      // The delimiter depends on the whole first line that is not empty.
-      const rest = start === '' ? text.replace(EMPTY_LINES, '') : text
+      // The delimiter depends on the whole first line that is not blank.
+      const rest = start === '' ? text.trimStart() : text
       before += text.slice(0, text.length - rest.length)
       start += rest
       if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue

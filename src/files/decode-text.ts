@@ -27,17 +27,16 @@ const QUOTED_BEFORE = 20
 /** Any character except those of ASCII and REPLACEMENT. */
 const NOT_ASCII = /[\x80-\ufffc\ufffe\uffff]/
 
-/** Encodings that are detected by the file itself. ASCII is a part of UTF-8. */
-const DETECTED_BY_CONTENT = /^(?:utf-?(?:8|16)|(?:us-)?ascii)/
+const UNICODE = /^utf-(?:8|16)/
 
 /**
  * @param label as in the WHATWG Encoding Standard.
- * @returns the name of the encoding, or undefined if it is detected by the file itself.
+ * @returns the name of the encoding; undefined for UTF-8, and for ASCII, which is a part of it.
  * @throws RangeError for an unknown label.
  */
 export function encodingNamed(label: string): string | undefined {
   const { encoding } = new TextDecoder(label)
-  return DETECTED_BY_CONTENT.test(label.trim().toLowerCase()) ? undefined : encoding
+  return encoding === 'utf-8' || /^(?:us-)?ascii$/i.test(label.trim()) ? undefined : encoding
 }
 
 type Findings = Pick<ImportReport, 'encoding' | 'hasInvalidBytes'>
@@ -76,7 +75,7 @@ export function invalidBytesIn(text: unknown, { encoding, hasInvalidBytes }: Fin
   const advice = NOT_ASCII.test(text)
     ? 'correct this text'
     : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
-  const reason = DETECTED_BY_CONTENT.test(encoding)
+  const reason = UNICODE.test(encoding)
     ? `is not in ${encoding.slice(0, 'utf-16'.length).toUpperCase()}; ${advice}`
     : 'is not in the encoding that was named; name the right one, or correct this text'
   return `${quoted(at > QUOTED_BEFORE ? `…${text.slice(at - QUOTED_BEFORE)}` : text)} ${reason}`
@@ -138,7 +137,7 @@ function encodingOf(start: Buffer, named: string | undefined): string {
   if (characters.startsWith('\xff\xfe')) return 'utf-16le'
   if (characters.startsWith('\xfe\xff')) return 'utf-16be'
   if (characters.startsWith('\xef\xbb\xbf')) return 'utf-8'
-  if (named !== undefined) return named
-  if (characters[1] === '\0') return 'utf-16le'
-  return characters[0] === '\0' ? 'utf-16be' : 'utf-8'
+  const isUnicode = named === undefined || UNICODE.test(named)
+  if (isUnicode && characters[1] === '\0') return 'utf-16le'
+  return isUnicode && characters[0] === '\0' ? 'utf-16be' : (named ?? 'utf-8')
 }

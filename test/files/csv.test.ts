@@ -16,6 +16,7 @@ describe('CSV is read with', () => {
     ['semicolons, and commas in quoted names', '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n', 5],
     ['a comma that Excel declares', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
     ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
+    ['a blank first line', ' \t\n\n title;author;year\nT;A;5\n', 5],
     ['tabs, CR LF, then LF', 'title\tyear\tauthor\r\nT\t1\tA\n', 1],
     ['unused cells left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', 1, 2, 3],
     ['a cell left out after a stray quote', 'Note,Title,Author,Year,ISBN\nx" y,T,A,1,9\nn,T,A,2\n', 1, 2],
@@ -28,10 +29,20 @@ describe('CSV is read with', () => {
     assert.deepEqual(books, [{ title: '6" nails', author: 'A "B"', year: 1 }, bookOf(1)])
   })
 
-  it('tabs, where quotes are around a field only if all those within are doubled', async () => {
+  it('tabs, where quotes are around a field, of several lines perhaps, only if all those within are doubled', async () => {
     const many = '""'.repeat(20_000)
-    const rows = ['"a""b"', '"a"b"', '"a"""b"', '"', `"${many}"`, `"${many}x"${many}"`]
-    const titles = ['a"b', '"a"b"', '"a"""b"', '"', '"'.repeat(20_000), `"${many}x"${many}"`]
+    const rows = ['"a""b"', '"a"b"', '"a"""b"', '"', `"${many}"`, `"${many}x"${many}"`, '"a\r\n\n"', '"', '"']
+    const titles = [
+      'a"b',
+      '"a"b"',
+      '"a"""b"',
+      '"',
+      '"'.repeat(20_000),
+      `"${many}x"${many}"`,
+      'a\r\n\n',
+      '"',
+      '"',
+    ]
     await assertRead(
       `title\tauthor\tyear\n${rows.join('\tA\t1\n')}\tA\t1\n`,
       titles.map((title) => ({ title, author: 'A', year: 1 })),

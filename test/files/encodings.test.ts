@@ -55,17 +55,33 @@ describe('a file in an encoding that is named', () => {
     }
   })
 
+  it('is in the UTF-16 that its first character tells, if that is ASCII, and in the one that is named otherwise', async () => {
+    for (const encoding of ['utf-16le', 'utf-16be'])
+      for (const [title, order] of [
+        ['書名', encoding],
+        ['title', 'utf-16le'],
+        ['title', 'utf-16be'],
+      ] as const) {
+        const units = Buffer.from(`${title},author,year\nÜ,A,1\n`, 'utf16le')
+        const file = order === 'utf-16be' ? units.swap16() : units
+        const report = await assertRead(file, [{ ...BOOK, title: 'Ü' }], { encoding })
+        assert.equal(report.encoding, order)
+      }
+  })
+
   it('is refused if it makes the decoder of its encoding fail', async () => {
     const file = latin1(`${'title,author,year\n'.padEnd(98, 'x')}\x810\n`)
     await assertRefused(file, /is not in the encoding that was named/, { encoding: 'gbk', length: 100 })
   })
 
-  it('has the names that browsers know; those of UTF-8, UTF-16 and ASCII name none', () => {
+  it('has the names that browsers know; those of UTF-8 and ASCII name none', () => {
     for (const [label, encoding] of [
       ['Latin1', 'windows-1252'],
       [' cp1252 ', 'windows-1252'],
       ['sjis', 'shift_jis'],
-      ...['UTF8', 'utf-8', 'UTF-16', 'utf-16be', 'US-ASCII', ' ascii'].map((label) => [label, undefined]),
+      ['UTF-16', 'utf-16le'],
+      ['utf-16be', 'utf-16be'],
+      ...['UTF8', 'utf-8', 'US-ASCII', ' ascii'].map((label) => [label, undefined]),
     ])
       assert.equal(encodingNamed(label ?? ''), encoding)
     for (const label of ['', 'ebcdic', 'utf-32']) assert.throws(() => encodingNamed(label), RangeError)
