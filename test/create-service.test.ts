@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { requireFreePort } from '../src/http/listen.ts'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
 import { call, logIn } from './spec/client.ts'
+import { freePort } from './support/free-port.ts'
 import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
 import { beginRequest } from './support/slow-request.ts'
 
@@ -54,6 +57,8 @@ describe('createService', () => {
     const service = createService(settings('early.db'))
     const started = service.start()
     await Promise.all([started, service.stop()])
+    const files = readdirSync(directory.path).filter((name) => name.startsWith('early'))
+    assert.deepEqual(files, ['early.db'], 'the database is closed')
     await assert.rejects(fetch(service.url))
     await assert.rejects(service.start(), /started before/)
   })
@@ -61,14 +66,17 @@ describe('createService', () => {
   it('says what is wrong when it cannot start; and stops although a client never finishes its request', async () => {
     const service = createService(settings('slow.db'))
     await service.start()
+    const port = await freePort()
     const request = await beginRequest(service.url, JSON.stringify(ACCOUNT))
     for (const [wrong, message] of [
       [{ PORT: new URL(service.url).port }, /^PORT: \d+ is in use/],
-      [{ DB_URL: 'sqlite:/dev/null/x.db' }, /^DB_URL: /],
+      [{ PORT: port, DB_URL: 'sqlite:/dev/null/x.db' }, /^DB_URL: /],
     ] as const) {
       const other = createService({ ...settings('other.db'), ...wrong })
       const isRight = (error: Error) => error instanceof OperatorError && message.test(error.message)
       await assert.rejects(other.start(), isRight)
+      // By then, it does not listen any more.
+      await requireFreePort({ host: '127.0.0.1', port, setting: 'PORT' })
       await other.stop()
     }
     await service.stop()

@@ -154,8 +154,7 @@ function sentError(error: unknown): SentError {
 
 /** A copy that can be cloned: other fields of an error may hold functions or connections. */
 function plain(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error(String(error))
-  const { message, stack, cause } = error
+  const { message, stack, cause } = Object(error)
   const copy = new Error(message || describeError(error), cause === undefined ? {} : { cause: plain(cause) })
   return Object.assign(copy, { stack })
 }

@@ -41,6 +41,7 @@ it('errors of calls between threads arrive with their class if it matters, their
   const unavailable = new StoreUnavailable('y', { cause: Object.assign(new Error('z'), { unclonable }) })
   assert.equal(((await received(unavailable)).cause as Error).message, 'z')
   assert.match((await received(unclonable)).message, /=>/)
+  assert.equal((await received(undefined)).message, 'undefined')
 })
 
 it('calls of another thread fail alone if they have a value that cannot be sent, or if that is their result', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -82,6 +82,10 @@ describe('a service with four threads', () => {
     return `/book/${JSON.parse(response.body).data.id}`
   }
 
+  /** The names of the threads of the service, as the system tells them. */
+  const threadNames = () =>
+    globSync(`/proc/${service.process.pid}/task/*/comm`).map((path) => readFileSync(path, 'utf8').trim())
+
   it('adds up the metrics of all threads, and has those of the process once', async () => {
     const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
     const found = async () => parseExposition(await (await fetch(url)).text())
@@ -104,6 +108,7 @@ describe('a service with four threads', () => {
     const threads: unknown[] = []
     for (const i of numbered(CONNECTIONS)) threads.push((await ask(i))?.headers.get('x-thread'))
     assert.ok(new Set(threads).size > 1)
+    assert.equal(threadNames().filter((name) => name === 'http').length, 4)
     await ask(0, 'X-Die: 0')
     const death = /"level":50.*the error of the test.*a thread died/
     await until('the death is in the log', () => death.test(service.output()))
