@@ -440,6 +440,9 @@ id,title,author,year
       assert.match(stderr, /this user can only read the file, and cannot run the service on it: .*mode 444/)
       const checked = await readOnly(url, 'check')
       assert.equal(checked.stdout, 'The settings are good, and the store (sqlite) answers: 10 books.\n')
+      const copy = path(`copy-${suffixes.length}.db`)
+      await readOnly(url, 'backup', copy)
+      assert.equal(statSync(copy).mode & 0o777, 0o444)
       const denied = /Cannot import: DB_URL: .*attempt to write a readonly database; /
       await assert.rejects(readOnly(url, 'import', '-'), denied)
       const none = readOnly(`sqlite:${directory}/none.db`, 'check')

@@ -43,9 +43,10 @@ export async function backupSqlite(
   if (!existsSync(directory)) throw new OperatorError(`there is no directory ${directory}`)
   if (existsSync(target)) throw new OperatorError(`${target} exists already; name another file`)
   await inPartFile(source, target, async (part) => {
-    chmodSync(part, statSync(source).mode & PERMISSIONS)
     await copy(source, part, progress, signal)
     check(part)
+    // Not before: SQLite could not write a file that may only be read.
+    chmodSync(part, statSync(source).mode & PERMISSIONS)
     giveName(part, target)
   })
 }
