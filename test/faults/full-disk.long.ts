@@ -3,6 +3,7 @@ import { rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { logIn } from '../support/client.ts'
+import { runCommand } from '../support/command.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { Caller } from './caller.ts'
 import { Journal } from './journal.ts'
@@ -51,6 +52,29 @@ describe('a full disk', { skip: diskMissing }, () => {
     journal.compare({ rows: rows.filter(({ title }) => title !== LATER), integrity })
     assert.deepEqual(journal.faults, [])
     assert.equal(journal.figures.unknown, 0)
+  })
+
+  it('does not keep a service from starting, or a command from reading', async (t) => {
+    using disk = new LoopDisk(32)
+    const killed = await startService(disk.path)
+    await new Caller(killed).create()
+    await killed.stop('SIGKILL')
+    const filler = disk.fillUp()
+    for (const command of [['check'], ['export', '-']]) {
+      const { code, stderr } = await runCommand(disk.path, { DB_URL: 'sqlite:books.db' }, ...command)
+      assert.equal(code, 0, stderr)
+      assert.match(stderr, /^DB_URL: nothing can be written now: database or disk is full$/m)
+    }
+    const service = await startService(disk.path)
+    t.after(() => service.stop('SIGKILL'))
+    const caller = new Caller(service)
+    const book = { title: LATER, author: 'A', year: 1 }
+    await caller.ok('GET /books')
+    await caller.unavailable('POST /book', book)
+    await caller.unavailable('GET /readyz')
+    rmSync(filler)
+    await caller.ok('POST /book', book)
+    await caller.ok('GET /readyz')
   })
 })
 

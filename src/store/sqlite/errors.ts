@@ -39,6 +39,9 @@ function meaningOf(error: unknown): Meaning | undefined {
 
 export const isLocked = (error: unknown) => meaningOf(error)?.name === 'BUSY'
 
+/** Whether there is no room on the disk. */
+export const isFull = (error: unknown) => meaningOf(error)?.name === 'FULL'
+
 /** Whether SQLite lacks a permission that it needs. */
 export const isDenied = (error: unknown) => meaningOf(error)?.problem === 'access'
 
@@ -105,7 +108,7 @@ export function inTemporaryFiles<Result>(operation: () => Result): Result {
   try {
     return operation()
   } catch (error) {
-    if (meaningOf(error)?.name !== 'FULL') throw error
+    if (!isFull(error)) throw error
     const advice = 'free some, or name another directory in SQLITE_TMPDIR'
     const message = `there is no room for temporary files; ${advice}`
     throw new StoreUnavailable(message, { reason: 'temporary_disk', nothingWritten: true })

@@ -15,7 +15,7 @@ import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
 import { LIST_BOUNDS, openBookReader } from './book-reader.ts'
 import { makeDurable, openConnection } from './connection.ts'
-import { describeAccess, describeProblem, isDenied, isLocked } from './errors.ts'
+import { describeAccess, describeProblem, isDenied, isFull, isLocked } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
 import { ensureSchema, isCurrent, schemaVersion } from './schema.ts'
@@ -45,7 +45,7 @@ export interface SqliteAccess {
 }
 
 /**
- * Opens or creates the database file, its directory included, and starts its writer.
+ * Opens or creates the database file, its directory included, and starts its writer. A full disk is reported: reads work.
  * @param onReadOnly called with the reason if the file can only be read. Without it, that is an error.
  * @throws StoreNotOpened
  */
@@ -72,8 +72,10 @@ export function prepareSqlite(
     try {
       ensureSchema(database)
     } catch (error) {
-      if (onReadOnly === undefined || !isDenied(error) || !isCurrent(database)) throw error
-      onReadOnly(describeError(error) + describeProblem(error, path))
+      const onFull = (reason: string) => report(`nothing can be written now: ${reason}`)
+      const accept = isFull(error) ? onFull : isDenied(error) ? onReadOnly : undefined
+      if (accept === undefined || !isCurrent(database)) throw error
+      accept(describeError(error) + describeProblem(error, path))
     }
     return startThreads(path, database, report)
   } catch (error) {
