@@ -8,6 +8,12 @@ process.umask(0o077)
 // Without a listener, SIGUSR1 opens Node's inspector, through which any user of the machine could run code here.
 process.on('SIGUSR1', () => {})
 
+// Otherwise, an output that is full or that nobody reads would end a command with a stack trace, whatever it has done.
+process.stdout.on('error', ({ message }) => {
+  if (process.exitCode === undefined) process.stderr.write(`The output cannot be written: ${message}\n`)
+  process.exitCode = 1
+})
+
 await runCommandLine(process.argv.slice(2))
 // Now, because a service that is killed later would not write its compile cache (NODE_COMPILE_CACHE). Deno has none.
 module.flushCompileCache?.()

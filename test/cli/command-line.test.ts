@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -28,6 +29,9 @@ import { useService } from '../support/use-service.ts'
 const COMMANDS = readdirSync(join(import.meta.dirname, '../../src/cli/commands')).map((name) =>
   name.slice(0, -3),
 )
+
+/** What a command says when nobody reads its standard output. */
+const UNREAD = 'The output cannot be written: write EPIPE\n'
 
 /** Runs command lines one after the other in one process, which saves the start of many. @returns how each ended. */
 async function runAll(cwd: string, lines: readonly string[], settings = {}): Promise<Ended[]> {
@@ -135,11 +139,11 @@ $ init
 $ check
 The settings are good. …/data/books.db is made at the first start.
 $ init
-! Cannot write the settings: .env exists already, and is not replaced
+! Cannot write the settings: …/.env exists already; name another file
 $ init --settings other.env
 other.env has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service with --settings other.env
 $ init --settings none/x.env
-! Cannot write the settings: none/x.env cannot be written: ENOENT…
+! Cannot write the settings: …/none/x.env cannot be written: ENOENT…
 `,
     () => directory.path,
     { HOST: '127.0.0.1' },
@@ -353,6 +357,23 @@ id,title,author,year
     }
   })
 
+  it('a command whose output nobody reads, or that is written to a full disk, says so in one line', async () => {
+    for (const args of [['check'], ['import', 'new.csv'], ['token', '--help'], ['--version']]) {
+      const { child, ended } = begin({}, ...args)
+      child.stdout.destroy()
+      assert.deepEqual(await ended, [[1, null], UNREAD], args.join(' '))
+    }
+    const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const
+    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'help'], {
+      stdio: [...stdio],
+      encoding: 'utf8',
+    })
+    assert.deepEqual(
+      [status, stderr],
+      [1, 'The output cannot be written: ENOSPC: no space left on device, write\n'],
+    )
+  })
+
   it('export ends when it is interrupted, or when nobody reads any more', async () => {
     const DB_URL = `sqlite:${path('long.db')}`
     const store = await openStore(parseDbUrl(DB_URL), { timeout: 60_000 })
@@ -365,8 +386,7 @@ id,title,author,year
     for (const url of ['sqlite:books.db', DB_URL]) {
       const { child, ended } = begin({ DB_URL: url }, 'export', '-')
       child.stdout.destroy()
-      const message = 'Cannot export: the output cannot be written: write EPIPE\n'
-      assert.deepEqual(await ended, [[1, null], message], url)
+      assert.deepEqual(await ended, [[1, null], UNREAD], url)
     }
   })
 

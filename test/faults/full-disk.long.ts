@@ -17,6 +17,8 @@ const FILE = `title,author,year\n${Array.from({ length: ROWS }, (_, i) => `The t
 /** Room that is left for an import, in bytes: it runs into the end of the disk on its way. */
 const ROOM = 1024 * 1024
 
+const NO_ROOM = 'Cannot write the settings: .env cannot be written: ENOSPC: no space left on device, write\n'
+
 /** The title of a book that is none of the journal's. */
 const LATER = 'later'
 
@@ -76,6 +78,16 @@ describe('a full disk', { skip: diskMissing }, () => {
     await caller.ok('POST /book', book)
     await caller.ok('GET /readyz')
   })
+})
+
+it('a full disk leaves no half of a file of settings', { skip: diskMissing }, async () => {
+  using disk = new LoopDisk(32)
+  const filler = disk.fillUp()
+  const init = () => runCommand(disk.path, {}, 'init')
+  const { code, stderr } = await init()
+  assert.deepEqual([code, stderr.replaceAll(/\S+\//g, '')], [1, NO_ROOM])
+  rmSync(filler)
+  assert.equal((await init()).code, 0)
 })
 
 describe('an import onto a full disk', { skip: diskMissing }, () => {

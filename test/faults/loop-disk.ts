@@ -56,7 +56,7 @@ export class LoopDisk implements Disposable {
   fillUp(): string {
     const path = join(this.path, 'filler')
     const file = openSync(path, 'w')
-    for (const size of [1024 * 1024, 4096]) {
+    for (const size of [1024 * 1024, 512]) {
       try {
         for (;;) writeSync(file, Buffer.alloc(size, 'x'))
       } catch (error) {

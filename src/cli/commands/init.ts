@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Config, readConfig } from '../../config.ts'
-import { OperatorError } from '../../errors.ts'
 import { isExecutable } from '../../resources.ts'
 import { type Command, reportFaults, settingsPath } from '../command.ts'
+import { writeNewFile } from '../output-file.ts'
 
 /** The command that starts the service: from the executable, from a clone, or from the npm package. */
 const START = isExecutable
@@ -17,18 +17,12 @@ export const command: Command = {
 you can read the file. With --settings FILE, the file is another one.`,
   operands: 0,
   options: {},
-  run: (args) => reportFaults('write the settings', async () => init(settingsPath(args))),
+  run: (args) => reportFaults('write the settings', () => init(settingsPath(args))),
 }
 
-function init(path: string): void {
-  const config = readConfig({})
-  try {
-    writeFileSync(path, settings(config), { flag: 'wx', mode: 0o600, flush: true })
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === 'EEXIST' ? 'exists already, and is not replaced' : `cannot be written: ${message}`
-    throw new OperatorError(`${path} ${reason}`, { cause: error })
-  }
+async function init(path: string): Promise<void> {
+  // Absolute, because - would be standard output.
+  await writeNewFile(resolve(path), [settings(readConfig({}))])
   const start = path === '.env' ? `in this directory: ${START}` : `with --settings ${path}`
   process.stdout.write(
     `${path} has a new SECRET_TOKEN and a new PASSWORD. Look through it, then start the service ${start}\n`,
