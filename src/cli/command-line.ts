@@ -28,15 +28,17 @@ const COMMON: ParseArgsOptionsConfig = {
 
 /** Exit code 1 is a problem that the operator can solve, 2 is wrong usage. Both come with a message on stderr. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
-  const [name = 'serve', ...rest] = args
-  if (name === '--help' || name === '-h' || name === 'help') {
+  const [first = 'serve'] = args
+  if (['--help', '-h', 'help'].includes(first)) {
     process.stdout.write(overview())
     return
   }
-  if (name === '--version' || name === '-v') {
+  if (['--version', '-v'].includes(first)) {
     process.stdout.write(`${packageJson.version}\n`)
     return
   }
+  // Options without a command are those of the service.
+  const [name = 'serve', ...rest] = first.startsWith('-') ? ['serve', ...args] : args
   try {
     const [, load] = (Object.hasOwn(COMMANDS, name) && COMMANDS[name]) || []
     if (load === undefined) {

@@ -45,7 +45,7 @@ export PATH=${HOME}/node_modules/${nodePackage()}/bin:$PATH
 ${install}
 until curl --silent --fail localhost:8080/readyz; do sleep 0.1; done
 printf 'title,author,year\\nT,A,1\\n' | book-catalogue import -
-book-catalogue check >/result/check
+book-catalogue check -- >/result/check
 systemctl start book-catalogue-backup.service
 ls /var/lib/book-catalogue/backups >/result/backups
 systemctl show --property ActiveState book-catalogue-backup.timer >/result/timer
