@@ -81,19 +81,18 @@ export function describeDbUrl(dbUrl: DbUrl): string {
   if (dbUrl.engine === 'sqlite') return `sqlite:${resolve(dbUrl.path)}`
   const { engine, target } = dbUrl
   const socket = 'socket' in target ? target.socket : undefined
-  const user = target.user ?? (engine === 'postgres' ? process.env.PGUSER : undefined)
   const hosts = target.hosts.map(({ host = 'localhost', port }) => {
     const name = isIPv6(host) ? `[${host}]` : encodeURIComponent(host)
     return port === undefined ? name : `${name}:${port}`
   })
-  const account = user === undefined ? '' : `${encodeURIComponent(user)}@`
+  const account = target.user === undefined ? '' : `${encodeURIComponent(target.user)}@`
   const server = socket === undefined ? hosts.join() : encodeURIComponent(socket)
   return `${engine}://${account}${server}/${encodeURIComponent(databaseOf(dbUrl) ?? '')}`
 }
 
 /** Follows libpq's rule for an absent name. */
 function databaseOf({ target }: { readonly target: PostgresTarget | MysqlTarget }): string | undefined {
-  return target.database ?? process.env.PGDATABASE ?? target.user
+  return target.database ?? target.user
 }
 
 /** sqlite:relative, sqlite:/absolute, and the URL forms sqlite://relative and sqlite:///absolute. */

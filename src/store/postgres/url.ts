@@ -34,9 +34,15 @@ const WITHOUT_EFFECT = new Set([
   'supa',
 ])
 
-/** The variables of libpq that pg does not support, or only with some values. */
+/** The variables of libpq for parameters. pg itself reads PGPASSWORD, PGPASSFILE and PGOPTIONS. */
 const VARIABLES: Readonly<Record<string, string>> = {
+  hostaddr: 'PGHOSTADDR',
   port: 'PGPORT',
+  dbname: 'PGDATABASE',
+  user: 'PGUSER',
+  application_name: 'PGAPPNAME',
+  gssencmode: 'PGGSSENCMODE',
+  sslnegotiation: 'PGSSLNEGOTIATION',
   target_session_attrs: 'PGTARGETSESSIONATTRS',
   load_balance_hosts: 'PGLOADBALANCEHOSTS',
   sslmode: 'PGSSLMODE',
@@ -45,6 +51,20 @@ const VARIABLES: Readonly<Record<string, string>> = {
   sslkey: 'PGSSLKEY',
   channel_binding: 'PGCHANNELBINDING',
 }
+
+/** Variables of libpq for parameters that are unknown here. They would change where or how the service connects. */
+const UNKNOWN_VARIABLES = [
+  'PGSERVICE',
+  'PGREQUIREAUTH',
+  'PGREQUIREPEER',
+  'PGREQUIRESSL',
+  'PGSSLCRL',
+  'PGSSLCRLDIR',
+  'PGSSLMINPROTOCOLVERSION',
+]
+
+/** A name, an address, or the directory of a socket. Anything else may contain a password, and would be shown. */
+const HOST = /^(?:[\p{L}\p{N}._:%-]*|\/[^;=]*)$/u
 
 /**
  * Reads `postgres://…` or `postgresql://…`.
@@ -80,6 +100,8 @@ export function parsePostgresKeywords(text: string, environment: Environment = p
     )
     if (pair === null) throw new Error("is not of the form name=value name='value with blanks'")
     const [whole, name = '', quoted, plain = ''] = pair
+    if (name !== 'password' && /[;,]\w+=/.test(plain))
+      throw new Error('has a ; or , between keywords: separate them by blanks')
     parameters.set(name, (quoted ?? plain).replace(/\\(.)/gs, '$1'))
     rest = rest.slice(whole.length)
   }
@@ -122,13 +144,18 @@ function target(
     options: take('options'),
     applicationName: take('application_name') ?? 'book-catalogue',
   }
-  if (host !== undefined && address !== undefined) throw new Error('has both host and hostaddr: give one')
+  if (host !== undefined && address !== undefined)
+    throw new Error('has both host and hostaddr (PGHOSTADDR): give one')
   if (authority === 'system' && result.tls.mode !== 'verify-full') {
     throw new Error('has sslrootcert=system, which needs sslmode=verify-full')
   }
   choose('gssencmode', ['disable', 'prefer'])
   choose('sslnegotiation', ['postgres'])
   choose('client_encoding', ['UTF8', 'utf8', 'UTF-8', 'utf-8', 'auto'])
+  if (/:\/\/|password\s*=/i.test(result.database ?? ''))
+    throw new Error('has a URL or keywords in place of the name of the database')
+  const variable = UNKNOWN_VARIABLES.find((name) => environment[name])
+  if (variable !== undefined) throw new Error(`cannot be used with the variable ${variable}: unset it`)
   const [unknown] = [...parameters.keys()].filter((name) => !WITHOUT_EFFECT.has(name))
   if (unknown !== undefined) throw unknownParameter(unknown, text, 'those of libpq')
   return result
@@ -141,6 +168,7 @@ function addresses(hostList = '', portList = ''): Address[] {
   if (ports.length > 1 && ports.length !== hosts.length)
     throw new Error('has another number of ports than of hosts: give one for all, or one for each')
   return hosts.map((host, i) => {
+    if (!HOST.test(host)) throw new Error('has a host with a character that no host has')
     const port = ports[ports.length === 1 ? 0 : i]
     return { host: host || undefined, port: port ? parsePort(port) : undefined }
   })

@@ -45,9 +45,11 @@ function means(
 }
 
 /** Tests that each text is refused with a message like this. */
-function refuses(...cases: readonly (readonly [text: string, message: RegExp])[]): void {
-  for (const [text, message] of cases)
-    it(`${JSON.stringify(text)} is refused`, () => assert.throws(() => parse(text), { message }))
+function refuses(
+  ...cases: readonly (readonly [text: string, message: RegExp, environment?: Environment])[]
+): void {
+  for (const [text, message, environment] of cases)
+    it(`${JSON.stringify(text)} is refused`, () => assert.throws(() => parse(text, environment), { message }))
 }
 
 const FULL = { user: 'u', password: 'p', host: 'h', port: 5433, database: 'd' }
@@ -86,6 +88,13 @@ describe('the URL of a PostgreSQL database', () => {
     ['postgres://h?channel_binding=yes', /channel_binding other than disable, prefer, require/],
     ['host=h dbname', /form name=value/],
     ["host=h password='x", /form name=value/],
+    ['host=h;port=1;user=u;password=p', /; or , between keywords/],
+    ['user=u,password=p,host=h', /; or , between keywords/],
+    ["host='h;password=p'", /host with a character/],
+    ['host=h; user=u', /host with a character/],
+    ['host=postgres://u:p@h/d', /host with a character/],
+    ['host=h dbname=postgres://u:p@h/d', /in place of the name/],
+    ["dbname='host=h password=p' host=h", /in place of the name/],
   )
 
   it('may have any user, password and database, escaped, or quoted in the form of name=value', () => {
@@ -109,6 +118,28 @@ describe("libpq's form of name=value", () => {
     ['host=h port=1 port=2 sslmode=require', { host: 'h', port: 2, tls: { mode: 'require' } }],
     // As in libpq, the value is what comes next.
     ['host=h password= user=u', { host: 'h', password: 'user=u' }],
+  )
+})
+
+describe('the variables of libpq', () => {
+  const environment = { PGHOSTADDR: '::1', PGDATABASE: 'd', PGUSER: 'u', PGAPPNAME: 'a' }
+
+  means(
+    ['dbname=', { host: '::1', database: 'd', user: 'u', applicationName: 'a' }, environment],
+    [
+      'postgres://v@?application_name=b',
+      { host: '::1', database: 'd', user: 'v', applicationName: 'b' },
+      environment,
+    ],
+  )
+
+  refuses(
+    ['host=h', /both host and hostaddr \(PGHOSTADDR\)/, environment],
+    ['host=h', /gssencmode other than/, { PGGSSENCMODE: 'require' }],
+    ['host=h', /sslnegotiation other than/, { PGSSLNEGOTIATION: 'direct' }],
+    ['host=h', /cannot be used with the variable PGSERVICE/, { PGSERVICE: 's' }],
+    ['host=h', /cannot be used with the variable PGREQUIREAUTH/, { PGREQUIREAUTH: 'scram-sha-256' }],
+    ['host=h', /in place of the name/, { PGDATABASE: 'postgres://u:p@h/d' }],
   )
 })
 
