@@ -97,7 +97,7 @@ export class PostgresDriver extends HostDriver<pg.Client, PostgresTarget> implem
       return [client, await isReadOnly(client)] as const
     } catch (error) {
       this.destroy(client)
-      throw error
+      throw lacksPassword(error) ? new Error(NO_PASSWORD) : error
     }
   }
 
@@ -122,6 +122,12 @@ export class PostgresDriver extends HostDriver<pg.Client, PostgresTarget> implem
     client.on('error', () => {})
     return client
   }
+}
+
+const NO_PASSWORD = 'the server asks for a password, and there is none in DB_URL, PGPASSWORD or ~/.pgpass'
+
+function lacksPassword(error: unknown): boolean {
+  return error instanceof Error && /client password must be a (non-empty )?string$/.test(error.message)
 }
 
 function isWithoutTls(error: unknown): boolean {

@@ -34,6 +34,12 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.ok(offset <= 0 && offset > -30, `${offset} s`)
   })
 
+  it('says that it has no password, where the server asks for one', async (t) => {
+    const { url } = await prepareDatabase(t, databases)
+    const driver = new PostgresDriver({ ...parsePostgresUrl(url), password: undefined })
+    await assert.rejects(driver.connect(), /asks for a password, and there is none in DB_URL, PGPASSWORD or /)
+  })
+
   /** How often, since a store was closed, the server has scanned indexes like this, or read entries of them. */
   const scanned = async ({ query }: PreparedDatabase, what: 'idx_scan' | 'idx_tup_read', like = '%') => {
     const [row] = await query(
