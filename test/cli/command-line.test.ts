@@ -281,6 +281,8 @@ $ import none.csv
 ! Cannot import: none.csv cannot be read: ENOENT…
 $ check
 The settings are good, and the store (sqlite) answers: 10 books.
+$ INTERRUPT_AT=using check
+! Cannot start with these settings: interrupted; nothing was changed
 $ DB_URL=sqlite:none.db check
 The settings are good. …/none.db is made at the first start.
 $ DB_URL=sqlite:text.db check

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { whyNotCreatable } from '../../store/sqlite/errors.ts'
-import { type Command, counted, withSettings } from '../command.ts'
+import { type Command, counted, interruption, withSettings } from '../command.ts'
 import { hasDatabase, withStore } from '../with-store.ts'
 
 export const command: Command = {
@@ -24,9 +24,10 @@ async function check(config: Config): Promise<void> {
     process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)
     return
   }
+  const signal = interruption(() => 'nothing was changed')
   const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
     await store.find(1)
-    return store.count({})
+    return store.count({}, { signal })
   })
   process.stdout.write(
     `The settings are good, and the store (${dbUrl.engine}) answers: ${counted(books, 'book')}.\n`,
