@@ -47,9 +47,6 @@ src/catalogue/search-words.js fallback
 src/catalogue/search-words.js choose-second
   return ASCII.test(letters) ? letters : compose(letters)
   ASCII letters are composed to themselves, in more time.
-src/cli/output-file.ts await
-  if (path === '-') return await writeAll(process.stdout, parts)
-  The promise of the outer function waits for it too.
 src/config.ts number-5
   const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
   Any negative number is no length.
