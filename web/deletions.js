@@ -28,7 +28,7 @@ export function deleteLater({ books, text, what, send, asks = false }) {
   deselect(ids)
   hide([...hidden.value, ...ids])
   const dismiss = tell({ text, actions: [{ label: words.undo, run: undo }], ended: finish })
-  const entry = { what, finish, asks }
+  const entry = { what, finish, asks, isDeletion: true }
   pending.add(entry)
   /** @type {Promise<string | undefined> | undefined} */
   let outcome
@@ -65,6 +65,10 @@ export function deleteLater({ books, text, what, send, asks = false }) {
     return rest.text
   }
 }
+
+/** Sends the deletions that can still be undone, and waits until none is under way. */
+export const finishDeletions = () =>
+  Promise.all(Array.from(pending, ({ isDeletion, finish }) => isDeletion && finish()))
 
 /** @param {Iterable<number>} ids of all books that are not shown. */
 function hide(ids) {

@@ -1,4 +1,5 @@
 import { html } from 'lit-html'
+import { finishDeletions } from './deletions.js'
 import { assign, Dialog, reactive } from './dialog.js'
 import { Away, call, wasAborted } from './service.js'
 import { reading, store } from './store.js'
@@ -30,6 +31,8 @@ async function save({ type, ending, parameter = '' }) {
   abort = new AbortController()
   assign(state, { isBusy: true, message: '' })
   try {
+    // Their books are no longer in the list.
+    await finishDeletions()
     const headers = { accept: type }
     const parameters = [state.query, parameter].filter((text) => text !== '').join('&')
     const path = `/books${parameters && '?'}${parameters}`

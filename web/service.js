@@ -153,6 +153,7 @@ export const wasAborted = (error) => error instanceof DOMException && error.name
  * @property {() => Promise<string | undefined>} finish sends it unless it has been sent; resolves with what to tell
  *   the user if it has failed.
  * @property {boolean} [asks] whether the browser asks before it leaves the web page.
+ * @property {boolean} [isDeletion] whether it can still be undone, or deletes books that are no longer shown.
  */
 
 /** How long a log-out waits for the responses, in milliseconds. */

@@ -1,3 +1,4 @@
+import { finishDeletions } from './deletions.js'
 import { Away, call, foreign, Refused } from './service.js'
 import { currentToken } from './session.js'
 import { words } from './words.js'
@@ -34,6 +35,8 @@ const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
  * @returns {Promise<Report>}
  */
 export async function upload(body, type, options, signal, progressed) {
+  // The list no longer shows these books, and the service must not take those of the file for copies of them.
+  await finishDeletions()
   // Gets another token first, if the service does not accept the present one.
   await call('GET', '/books?limit=1')
   signal.throwIfAborted()

@@ -82,6 +82,18 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await stored('Again'), 3)
   })
 
+  it('deletes first what can still be undone, and so stores the same book again', async () => {
+    await service.createBook({ title: 'Twice 0', author: 'Twice', year: 0 })
+    await page.list(`${service.url}/?author=Twice`, 'Twice 0')
+    await page.keepNotices()
+    await page.deleteBook('Twice 0')
+    await choose('Twice', 1)
+    assert.equal(await summary(), '1 ready')
+    await page.choose('Import 1 book', 'Imported 1 book.')
+    assert.equal(await stored('Twice'), 1)
+    await page.showsTitles('Twice 0')
+  })
+
   it('leaves out rows with errors, and says how many these are', async () => {
     await page.chooseFile(`${rowsOf('Faulty', 2)}\n,,\nT,Faulty,never`)
     await page.shows(/\d ready/)

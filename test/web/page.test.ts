@@ -158,6 +158,16 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await other.context().close()
   })
 
+  /** @returns the name and the content of the file. */
+  async function exportAs(format: string): Promise<[name: string, content: string]> {
+    await page.chooseInMenu('Export…')
+    await page.assertAccessible()
+    const [download] = await Promise.all([page.waitForEvent('download'), page.button(format).click()])
+    await page.showsNoDialog()
+    const chunks = await (await download.createReadStream()).toArray()
+    return [download.suggestedFilename(), Buffer.concat(chunks).toString()]
+  }
+
   for (const [format, name, content] of [
     [
       'CSV for spreadsheets',
@@ -169,12 +179,17 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
   ] as const)
     it(`exports what is shown as ${format}`, async () => {
       await page.search('kindr', 'Kindred')
-      await page.chooseInMenu('Export…')
-      await page.assertAccessible()
-      const [download] = await Promise.all([page.waitForEvent('download'), page.button(format).click()])
-      assert.equal(download.suggestedFilename(), name)
-      const chunks = await (await download.createReadStream()).toArray()
-      assert.match(Buffer.concat(chunks).toString(), content)
-      await page.showsNoDialog()
+      const [saved, text] = await exportAs(format)
+      assert.equal(saved, name)
+      assert.match(text, content)
     })
+
+  it('exports no book that was deleted, even if that could still be undone', async () => {
+    await service.createBook({ title: 'Kindred spirits' })
+    await page.search('kindre', 'Kindred', 'Kindred spirits')
+    await page.deleteBook('Kindred spirits')
+    const [, text] = await exportAs('NDJSON for programs')
+    assert.match(text, /^\{"id":1,.*\}\n$/)
+    assert.equal(await page.button('Undo').count(), 0)
+  })
 })
