@@ -230,6 +230,12 @@ const explain = (error) => (error instanceof Error ? error.message : String(erro
 /** @param {Event} event */
 const fileOf = (event) => /** @type {HTMLInputElement} */ (event.target).files?.[0]
 
+/** Forgets the file, so that it is read anew if the same one is chosen again. @param {Event} event */
+function forgetFile({ target }) {
+  const input = /** @type {HTMLInputElement} */ (target)
+  input.value = ''
+}
+
 /** @param {Report} result */
 function formatOf({ source }) {
   if (source !== 'this service' && source !== 'another program') return words.import.exportOf(source)
@@ -309,7 +315,7 @@ function content() {
   return html`
     <h2 id="transfer-title">${words.import.heading}</h2>
     <label class="drop">
-      <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} />
+      <input type="file" accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json" @click=${forgetFile} @change=${(/** @type {Event} */ event) => choose(fileOf(event))} ?disabled=${isStoring()} />
       ${icon('import')}
       ${
         file === undefined

@@ -35,10 +35,17 @@ const [ATTEMPTS, BUSY_PAUSE] = [20, 1000]
  * @returns {Promise<Report>}
  */
 export async function upload(body, type, options, signal, progressed) {
-  // The list no longer shows these books, and the service must not take those of the file for copies of them.
+  // Otherwise books of the file would be taken for those that are about to be deleted, and skipped.
   await finishDeletions()
   // Gets another token first, if the service does not accept the present one.
   await call('GET', '/books?limit=1')
+  // Browsers do not read a file that has changed since it was chosen. XMLHttpRequest would not tell why.
+  await body
+    .slice(0, 1)
+    .text()
+    .catch(() => {
+      throw new Error(words.import.unreadable)
+    })
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()

@@ -331,6 +331,7 @@ export const words = {
     unknown: (/** @type {string} */ reason) =>
       `${reason}. Either all books were imported or none. Check the file again: books already in the catalogue are skipped.`,
     lost: 'The connection was lost',
+    unreadable: 'The file has changed since you chose it, or cannot be read. Choose it again.',
     busy: 'The service cannot accept the file right now',
     tooLarge:
       'The file is larger than this service accepts. Split it, or ask the operator to raise IMPORT_LIMIT.',

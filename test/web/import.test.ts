@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
 import type { Route } from 'playwright-core'
 import { browserMissing } from '../support/browser.ts'
+import { temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 import { page, usePage } from './page.ts'
 
@@ -101,6 +104,35 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await page.locator('.faults').isVisible(), false)
     await page.choose('Import 2 books', 'Imported 2 books.')
     assert.equal(await stored('Faulty'), 2)
+  })
+
+  it('stores nothing of a file that has changed since it was chosen, and reads it when it is chosen again', async (t: TestContext) => {
+    const directory = temporaryDirectory()
+    t.after(directory.remove)
+    const path = join(directory.path, 'books.csv')
+    const session = await page.context().newCDPSession(page)
+    /** As the browser does. Playwright would send the event of a change even if there was none. */
+    async function chooseIt(): Promise<void> {
+      await Promise.all([page.waitForEvent('filechooser'), page.getByLabel('File').click()])
+      const expression = `document.querySelector('#transfer [type=file]')`
+      const { objectId } = (await session.send('Runtime.evaluate', { expression })).result
+      await session.send('DOM.setFileInputFiles', { files: [path], ...(objectId && { objectId }) })
+    }
+    writeFileSync(path, `${rowsOf('Corrected', 1)}\nT,Corrected,never`)
+    await page.chooseInMenu('Import…')
+    await chooseIt()
+    await page.shows('1 ready')
+    writeFileSync(path, rowsOf('Corrected', 2))
+    // Browsers compare whole seconds.
+    utimesSync(path, 1, 1)
+    await page.choose('Import 1 book', 'has changed since you chose it')
+    assert.equal(await stored('Corrected'), 0)
+    await chooseIt()
+    await page.shows('2 ready')
+    assert.equal(await summary(), '2 ready')
+    utimesSync(path, 2, 2)
+    await page.getByLabel(SKIP).uncheck()
+    await page.shows('has changed since you chose it')
   })
 
   it('says why a file cannot be read, until another is chosen', async () => {
