@@ -1,7 +1,7 @@
 import { effect, untracked } from '@preact/signals-core'
 import { html, nothing } from 'lit-html'
 import { reactive } from './dialog.js'
-import { oneLine } from './fields.js'
+import { oneLine, readYear } from './fields.js'
 import { countBooks } from './pages.js'
 import { call, wasAborted } from './service.js'
 import { change, filterOf, store } from './store.js'
@@ -9,8 +9,8 @@ import { books as count, words, yearText } from './words.js'
 
 /**
  * @typedef {{ decades: { decade: number, books: number }[], authors: { author: string, books: number }[] }} Statistics
- * @typedef {{ books: number, first?: number, last?: number }} Bar the books of some years. Without `first` of all years
- *   before, without `last` of all after.
+ * @typedef {{ books: number, first: number, last: number }} Bar the books of some years, which may have no end; without
+ *   the year 0.
  * @typedef {{ bars: Bar[], unknown: number, authors: Statistics['authors'] }} Shown
  */
 
@@ -18,6 +18,9 @@ import { books as count, words, yearText } from './words.js'
 const SPAN = 18
 
 const MOST_AUTHORS = 8
+
+/** The length at which the service cuts authors here, in characters. */
+const CUT = 250
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
 
@@ -67,7 +70,8 @@ async function readStatistics(filter, signal) {
 
 /**
  * A bar for each of the `SPAN` decades that together have the most books, even if it has none; and one for all before,
- * one for all after them, if there are any.
+ * one for all after them, if there are any. No bar is of years on both sides of 0, because books of an unknown year
+ * would be found between them.
  * @param {Statistics['decades']} decades ascending. @returns {Bar[]}
  */
 function barsOf(decades) {
@@ -80,18 +84,21 @@ function barsOf(decades) {
     .map(({ decade }) => within(decade))
     .reduce((best, part) => (sum(part) >= sum(best) ? part : best), [])
   const [first = 0, last = 0] = [most[0]?.decade, most.at(-1)?.decade]
-  const [before, after] = [
-    sum(some.filter(({ decade }) => decade < first)),
-    sum(some.filter(({ decade }) => decade > last)),
-  ]
+  /** @returns {Bar[]} */
+  const far = (/** @type {number} */ first, /** @type {number} */ last) => {
+    const books = sum(some.filter(({ decade }) => decade >= first && decade <= last))
+    return books > 0 ? [{ books, first: first || 1, last }] : []
+  }
   return [
-    ...(before > 0 ? [{ books: before, last: first - 1 }] : []),
+    ...far(-Infinity, Math.min(first, 0) - 1),
+    ...far(0, first - 1),
     ...Array.from({ length: most.length && (last - first) / 10 + 1 }, (_, index) => {
       const decade = first + 10 * index
       const books = most.find((each) => each.decade === decade)?.books ?? 0
       return { books, first: decade, last: decade + 9 }
     }),
-    ...(after > 0 ? [{ books: after, first: last + 10 }] : []),
+    ...far(last + 10, -1),
+    ...far(Math.max(last + 10, 0), Infinity),
   ]
 }
 
@@ -109,11 +116,16 @@ export function charts() {
   `
 }
 
-/** @param {number | undefined} year */
-const typed = (year) => (year === undefined ? '' : yearText(year))
+/** Nothing if the service takes no such year. @param {number} year */
+const typed = (year) => (Number.isSafeInteger(year) ? yearText(year) : '')
 
-/** @param {number | undefined} first @param {number | undefined} last */
-const chooseYears = (first, last) => change({ yearMin: typed(first), yearMax: typed(last) }, 'chosen')
+/** Lists the books that a bar counts: those of its years within the filter. @param {number} first @param {number} last */
+function chooseYears(first, last) {
+  const { yearMin, yearMax } = store.view
+  const from = Math.max(first, readYear(yearMin) ?? first)
+  const to = Math.min(last, readYear(yearMax) ?? last)
+  change({ yearMin: typed(from), yearMax: typed(to) }, 'chosen')
+}
 
 /** @param {Shown} shown */
 function decades({ bars, unknown }) {
@@ -133,7 +145,7 @@ function decades({ bars, unknown }) {
           ${
             books === 0
               ? nothing
-              : html`<button type="button" class="column" title=${label} aria-label=${label} tabindex=${index === stop ? 0 : -1} .style=${part(books, most)} @click=${() => chooseYears(first, last)}>
+              : html`<button type="button" class="column" title=${label} aria-label=${label} tabindex=${index === stop ? 0 : -1} .style=${part(books, most)} @click=${() => chooseYears(first || 1, last)}>
                   <i data-books=${COMPACT.format(books)}></i>
                 </button>`
           }
@@ -155,7 +167,7 @@ function authors(authors) {
         const bar = html`<bdi>${oneLine(author) || words.noAuthor}</bdi> <span>${count(books)}</span>`
         return html`<li .style=${part(books, most)}>
           ${
-            author === ''
+            !isFilter(author)
               ? html`<div class="bar">${bar}</div>`
               : html`<button type="button" class="bar" title=${author} tabindex=${index === stop ? 0 : -1} @click=${() => change({ author }, 'chosen')}>${bar}</button>`
           }
@@ -168,12 +180,15 @@ function authors(authors) {
 /** The length of a bar. The policy of the page forbids the attribute `style`, not the property. */
 const part = (/** @type {number} */ books, /** @type {number} */ most) => `--part: ${books / most}`
 
+/** Whether books can be listed by this author: the service has no filter for none, and may have cut a long one. */
+const isFilter = (/** @type {string} */ author) => author !== '' && author.length < CUT
+
 /**
- * The bar that Tab leads to; the arrow keys lead to the others. Empty bars and those without an author are no buttons.
+ * The bar that Tab leads to; the arrow keys lead to the others. Empty bars, and those whose books cannot be listed, are no buttons.
  * @param {keyof typeof state.stops} name @param {readonly { books: number, author?: string }[]} bars
  */
 function stopOf(name, bars) {
-  const isButton = ({ books = 0, author = 'some' }) => books > 0 && author !== ''
+  const isButton = ({ books = 0, author = 'some' }) => books > 0 && isFilter(author)
   const index = Math.min(state.stops[name], bars.length - 1)
   return bars[index] && isButton(bars[index]) ? index : bars.findLastIndex(isButton)
 }
@@ -198,5 +213,5 @@ function move(event) {
 }
 
 /** What the scale says below a bar: there is no space for every decade. */
-const scaleText = (/** @type {number | undefined} */ first, /** @type {number | undefined} */ last) =>
-  first === undefined || last === undefined ? words.statistics.far : first % 50 === 0 ? yearText(first) : ''
+const scaleText = (/** @type {number} */ first, /** @type {number} */ last) =>
+  last - first > 9 ? words.statistics.far : first % 50 === 0 ? yearText(first) : ''

@@ -167,12 +167,14 @@ export const words = {
     decades: 'Books by decade',
     authors: 'Top authors',
     unknown: (/** @type {number} */ count) => `Unknown year: ${books(count)}`,
-    span: (/** @type {number | undefined} */ first, /** @type {number | undefined} */ last) =>
-      first === undefined
-        ? `Until ${yearText(last ?? 0)}`
-        : last === undefined
+    span: (/** @type {number} */ first, /** @type {number} */ last) =>
+      first === -Infinity
+        ? `Until ${yearText(last)}`
+        : last === Infinity
           ? `From ${yearText(first)}`
-          : yearText(first),
+          : last - first > 9
+            ? `${yearText(first)}–${yearText(last)}`
+            : yearText(first),
     /** Stands for the years before and after those that have a bar of their own. */
     far: '…',
     notCounted: 'Statistics are not available right now. Try again in a moment.',

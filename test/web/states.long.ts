@@ -63,34 +63,40 @@ describe('the states of the web page', { skip: browserMissing }, () => {
   })
 
   it('decades far from the others share a bar; a book of an unknown year is none of them', async () => {
-    for (const year of [-500, 1700, 1912, 1919, 1995, 9000, 0])
+    for (const year of [-500, 1700, 1701, 1912, 1919, 1995, 9000, 0])
       await service.createBook({ title: `Of ${year}`, author: 'Decades', year })
     await page.goto(`${service.url}/?author=Decades&sort=id`)
     await page.button('Statistics').click()
     const bars = page.locator('.decades')
     await bars.waitFor()
-    const names = ['Until 1909: 2 books', '1910: 2 books', '1990: 1 book', 'From 2000: 1 book']
+    const names = [
+      'Until 1 BC: 1 book',
+      '1–1909: 2 books',
+      '1910: 2 books',
+      '1990: 1 book',
+      'From 2000: 1 book',
+    ]
     assert.deepEqual(
       await bars.getByRole('button').evaluateAll((all) => all.map((each) => each.getAttribute('aria-label'))),
       names,
     )
     assert.deepEqual(
       await bars.getByRole('button').evaluateAll((all) => all.map((each) => each.style.cssText)),
-      ['--part: 1;', '--part: 1;', '--part: 0.5;', '--part: 0.5;'],
+      ['--part: 0.5;', '--part: 1;', '--part: 1;', '--part: 0.5;', '--part: 0.5;'],
     )
     // Between 1910 and 1990, the empty decades have their places.
-    assert.equal(await bars.locator('li').count(), 1 + 9 + 1)
+    assert.equal(await bars.locator('li').count(), 2 + 9 + 1)
     // Tab leads to one bar, the arrows to the others.
     const focused = () => page.evaluate('document.activeElement.getAttribute("aria-label")')
     await page.button('Statistics').focus()
     await page.keys('Tab', 'Tab', 'Tab')
     assert.equal(await focused(), 'From 2000: 1 book')
-    for (const name of names.slice(0, 3).toReversed()) {
+    for (const name of names.slice(0, -1).toReversed()) {
       await page.keys('ArrowLeft')
       assert.equal(await focused(), name)
     }
     await page.keys('Enter')
-    await page.showsTitles('Of -500', 'Of 1700')
+    await page.showsTitles('Of -500')
     await page.getByLabel('To year').fill('')
     await page.button('1910: 2 books').click()
     await page.waitForURL(/year_min=1910&year_max=1919/)
@@ -104,5 +110,60 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     }
     await page.button('Clear all').click()
     await page.link('Beloved').waitFor()
+  })
+
+  const LATEST = Number.MAX_SAFE_INTEGER
+
+  for (const [what, years, filter, names] of [
+    [
+      'with earlier and later ones',
+      [-500, 0, 1700, 1912, 1913, 9000],
+      '',
+      ['Until 1 BC', '1–1909', '1910', 'From 1920'],
+    ],
+    ['around year 0', [-12, -3, 0, 5, 6], '', ['20 BC', '10 BC', '0']],
+    [
+      'before year 0',
+      [-900, -500, -499, -300, 0, 5],
+      '',
+      ['Until 501 BC', '500 BC', '490 BC–1 BC', 'From 1'],
+    ],
+    ['that are the last', [1999, LATEST], '', ['1–9007199254740989', '9007199254740990–9007199254741000']],
+    [
+      'of which the filter has some',
+      [1894, 1905, 1914, 1916, 1925],
+      '&year_min=1905&year_max=1915',
+      ['1900', '1910'],
+    ],
+  ] as const)
+    it(`a bar leads to the books that it counts: decades ${what}`, async () => {
+      for (const year of years) await service.createBook({ title: `${year}`, author: what, year })
+      await page.goto(`${service.url}/?author=${what}${filter}`)
+      const all = await page.locator('.count', { hasText: /\d/ }).textContent()
+      const shows = (count: string) => page.locator('.count', { hasText: new RegExp(`^${count}$`) }).waitFor()
+      await page.button('Statistics').click()
+      const bars = page.locator('.decades').getByRole('button')
+      await bars.first().waitFor()
+      const labels = await bars.evaluateAll((all) => all.map((each) => each.getAttribute('aria-label') ?? ''))
+      for (const label of labels) {
+        await page.button(label).click()
+        await shows(label.split(': ')[1] ?? '')
+        assert.equal(await page.getByText('is not a year').count(), 0)
+        await page.goBack()
+        await shows(all?.trim() ?? '')
+      }
+      assert.deepEqual(
+        labels.map((label) => label.split(':')[0]),
+        names,
+      )
+    })
+
+  it('a bar leads nowhere if the service has cut its author', async () => {
+    const author = 'Cut '.repeat(100).trim()
+    await service.createBook({ title: 'Cut', author, year: 1 })
+    await page.goto(`${service.url}/?author=${author}`)
+    await page.button('Statistics').click()
+    await page.locator('.authors').getByText('1 book').waitFor()
+    assert.equal(await page.locator('.authors button').count(), 0)
   })
 })
