@@ -99,6 +99,11 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await open('readBook')
     await operation('readBook').locator('[name=If-None-Match]').fill('*')
     assert.equal((await send('readBook'))[0], '304 Not Modified')
+    // The browser sends no such header, and says so beside the field.
+    await operation('readBook').locator('[name=If-None-Match]').fill('“*”')
+    await press('readBook')
+    await operation('readBook').locator('[name=If-None-Match]:invalid:focus').waitFor()
+    assert.equal(await status('readBook').textContent(), '304 Not Modified')
   })
 
   it('imports what is typed, in the media type that is chosen, or a file; and cuts a long response', async () => {
@@ -107,10 +112,11 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     assert.deepEqual([imported, JSON.parse(report).data.added], ['200 OK', 1])
     await operation('importBooks').locator('select[name="media type"]').selectOption('application/x-ndjson')
     assert.equal(JSON.parse((await send('importBooks'))[1]).data.skipped, 1)
+    const file = operation('importBooks').locator('input[type=file]')
+    await file.setInputFiles({ name: 'empty.ndjson', mimeType: '', buffer: Buffer.alloc(0) })
+    assert.equal(JSON.parse((await send('importBooks'))[1]).data.rows, 0)
     const lines = Array.from({ length: 5000 }, (_, index) => JSON.stringify({ ...BOOK, year: index + 10 }))
-    await operation('importBooks')
-      .locator('input[type=file]')
-      .setInputFiles({ name: 'b.ndjson', mimeType: '', buffer: Buffer.from(lines.join('\n')) })
+    await file.setInputFiles({ name: 'b.ndjson', mimeType: '', buffer: Buffer.from(lines.join('\n')) })
     assert.equal(JSON.parse((await send('importBooks'))[1]).data.added, 5000)
     // Unlike --data, it keeps the line breaks of a file.
     assert.match((await operation('importBooks').getByLabel('Command').textContent()) ?? '', /--data-binary/)

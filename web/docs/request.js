@@ -48,12 +48,14 @@ function requestOf(operation, typed) {
   )
   const query = new URLSearchParams(ofKind('query').map(({ name }) => [name, text(name)]))
   const file = typed.get('file')
+  // A field in which no file is chosen has one without a name.
+  const isChosen = file instanceof File && file.name !== ''
   return {
     // Relative to the page, because a proxy may serve the service under a path of its own.
     url: `.${filled}${query.size > 0 ? `?${query}` : ''}`,
     method,
     headers,
-    body: file instanceof File && file.size > 0 ? file : requestBody ? text('body') : null,
+    body: isChosen ? file : requestBody ? text('body') : null,
   }
 }
 

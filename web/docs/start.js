@@ -119,6 +119,9 @@ function input({ name, in: location, required = false, schema, description }, { 
   // Only where it changes nothing: a call that is sent as it stands must not delete the first book.
   const value = required && method === 'GET' ? example : ''
   const [field, hint] = [`${id}-${name}`, `${id}-${name}-hint`]
+  // Browsers send no other characters in a header.
+  const [pattern, title] =
+    location === 'header' ? ['[\\x00-\\xff]*', 'Latin-1 characters only'] : [nothing, nothing]
   return html`<div class="field">
     <label for=${field}><span><code>${name}</code> ${location}${required ? ', required' : ''}</span></label>
     ${
@@ -127,7 +130,7 @@ function input({ name, in: location, required = false, schema, description }, { 
             ${['', 'true', 'false'].map((option) => html`<option>${option}</option>`)}
           </select>`
         : html`<input id=${field} name=${name} aria-describedby=${hint} ?required=${required} value=${value}
-            autocomplete="off" placeholder=${example === '' ? '' : `such as ${example}`} />`
+            pattern=${pattern} title=${title} autocomplete="off" placeholder=${example === '' ? '' : `such as ${example}`} />`
     }
     <p id=${hint}>${marked(description)}</p>
   </div>`
