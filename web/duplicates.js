@@ -49,16 +49,13 @@ export async function readDuplicates({ body }, signal) {
   return found.slice(0, MOST)
 }
 
-/** The books that have a duplicate among these. Books without a title do not count. @param {readonly Book[]} books */
-const alike = (books) =>
+/**
+ * The books that have a duplicate among these, side by side. Books without a title do not count.
+ * @param {readonly Book[]} books
+ */
+export const alike = (books) =>
   books.length < 2
     ? []
     : [...Map.groupBy(books, keyOf)]
         .filter(([key, { length }]) => length > 1 && !key.startsWith('\0'))
         .flatMap(([, same]) => same.toSorted((a, b) => a.id - b.id))
-
-/** Leaves out books whose duplicates are gone. @param {readonly Book[]} books */
-export function withoutSingle(books) {
-  const keys = books.map(keyOf)
-  return books.filter((_, i) => keys[i] === keys[i - 1] || keys[i] === keys[i + 1])
-}

@@ -15,7 +15,8 @@ import { call, nextPath } from './service.js'
  * @property {readonly Book[] | undefined} books in its response; undefined once they were dropped from memory.
  * @typedef {object} Placed what of a page is shown.
  * @property {number} start the row of its first book.
- * @property {number} length how many of its books are shown.
+ * @property {readonly number[]} ids of its books that are shown.
+ * @property {number} length how many these are.
  * @property {readonly Book[] | undefined} shown
  */
 
@@ -50,6 +51,8 @@ export class BookPages {
   #coming
   /** The paths of the parts of the list after the one that is being read. */
   #parts
+  /** Books that were edited, and may belong to another place of the list now. @type {Map<number, Book>} */
+  #edited = new Map()
   /** The rows that were last asked for. */
   #rows = { first: 0, end: 0 }
   /** Finds likely duplicates, once loaded. @type {typeof import('./duplicates.js') | undefined} */
@@ -104,8 +107,9 @@ export class BookPages {
 
   /** @param {number} stored the service's count, which includes books whose deletion can still be undone. */
   setCount(stored) {
-    const read = this.#state.value.pages.reduce((sum, { ids }) => sum + ids.length, 0)
-    this.#set({ total: stored - (read - this.known) })
+    const { pages } = this.#state.value
+    const unshown = pages.reduce((sum, { ids }) => sum + ids.filter((id) => hidden.value.has(id)).length, 0)
+    this.#set({ total: stored - unshown })
   }
 
   /** Whether all pages have been read. */
@@ -176,19 +180,23 @@ export class BookPages {
     this.#changed()
   }
 
-  /** The row of a book; gives up after some `FAR` books. @param {number} id @returns {Promise<number | undefined>} */
-  async find(id) {
-    for (const { start, shown = [] } of this.#placed.value) {
-      const index = shown.findIndex((book) => book.id === id)
+  /** The row of a book that has been read. @param {number} id */
+  rowOf(id) {
+    for (const { start, ids } of this.#placed.value) {
+      const index = ids.indexOf(id)
       if (index >= 0) return start + index
     }
-    while (!this.isComplete && this.known < FAR) {
-      const page = await this.#readNext(FAR)
-      if (page === undefined) return undefined
-      const index = this.#shown(page.books ?? []).findIndex((book) => book.id === id)
-      if (index >= 0) return (this.#placed.value.at(-1)?.start ?? 0) + index
-    }
     return undefined
+  }
+
+  /** The row of a book; gives up after some `FAR` books. @param {number} id @returns {Promise<number | undefined>} */
+  async find(id) {
+    let row = this.rowOf(id)
+    while (row === undefined && !this.isComplete && this.known < FAR) {
+      if ((await this.#readNext(FAR)) === undefined) return undefined
+      row = this.rowOf(id)
+    }
+    return row
   }
 
   /**
@@ -202,9 +210,12 @@ export class BookPages {
     /** @type {Book[]} */
     const books = []
     const { pages } = this.#state.value
-    for (const [index, { start, length, shown }] of this.#placed.value.entries()) {
+    for (const [index, { start, ids, length, shown }] of this.#placed.value.entries()) {
       if (start + length <= first || start >= end) continue
-      const some = shown ?? this.#shown((await this.#fetch(pages[index]?.path ?? '')).books)
+      const found = new Map(this.#edited)
+      for (const book of shown ?? (await this.#fetch(pages[index]?.path ?? '')).books)
+        found.set(book.id, book)
+      const some = ids.flatMap((id) => found.get(id) ?? [])
       books.push(...some.slice(Math.max(first - start, 0), end - start))
     }
     return books
@@ -212,6 +223,7 @@ export class BookPages {
 
   /** Replaces the book of the same id. @param {Book} book */
   replace(book) {
+    this.#edited.set(book.id, book)
     this.#set({
       pages: this.#state.value.pages.map((page) => ({
         ...page,
@@ -261,20 +273,17 @@ export class BookPages {
   /** Finds out which books of each page are shown, and in which rows. */
   #place() {
     let start = 0
-    return this.#state.value.pages.map(({ ids, books }) => {
-      const shown = books && this.#shown(books)
-      const isWhole = hidden.value.size === 0
-      const length = shown?.length ?? (isWhole ? ids : ids.filter((id) => !hidden.value.has(id))).length
-      const placed = { start, length, shown }
-      start += length
+    const unshown = new Set(hidden.value)
+    return this.#state.value.pages.map(({ ids: all, books }) => {
+      const some = books?.filter(({ id }) => !unshown.has(id))
+      const shown = some && (this.#duplicates?.alike(some) ?? some)
+      const ids = shown ? idsOf(shown) : unshown.size === 0 ? all : all.filter((id) => !unshown.has(id))
+      // An edited book may also be in a later page, to which it belongs now.
+      for (const id of this.#edited.keys()) if (all.includes(id)) unshown.add(id)
+      const placed = { start, ids, length: ids.length, shown }
+      start += ids.length
       return placed
     })
-  }
-
-  /** @param {readonly Book[]} books */
-  #shown(books) {
-    const shown = hidden.value.size === 0 ? books : books.filter(({ id }) => !hidden.value.has(id))
-    return this.#duplicates?.withoutSingle(shown) ?? shown
   }
 
   /** @param {number} end @returns {Promise<Page | undefined>} */
@@ -318,9 +327,17 @@ export class BookPages {
     this.#reading.delete(index)
     if ('error' in response) return this.#failed(response.error)
     if (this.#abort.signal.aborted) return
-    const { books, isPartial } = response
-    const pages = this.#state.value.pages.with(index, { ...page, ids: idsOf(books), books })
-    this.#set({ pages, isPartial, error: undefined })
+    const { isPartial } = response
+    const { pages, next } = this.#state.value
+    const last = response.books.findLastIndex(({ id }) => page.ids.includes(id))
+    // If some of its books are gone, the first ones of the next page follow.
+    const isEnd = next === undefined && index === pages.length - 1
+    const books = isEnd ? response.books : response.books.slice(0, last + 1)
+    this.#set({
+      pages: pages.with(index, { ...page, ids: idsOf(books), books }),
+      isPartial,
+      error: undefined,
+    })
     this.#changed()
   }
 

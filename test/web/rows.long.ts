@@ -166,3 +166,45 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
     await isMarked('Far away')
   })
 })
+
+describe('a list of the web page some of whose books were deleted or edited', {
+  skip: browserMissing,
+}, () => {
+  // More than the page keeps in memory around what is in sight.
+  const service = useService((service) =>
+    service.importBooks(series(1500).map((book, i) => ({ ...book, year: 1000 + i }))),
+  )
+  usePage(() => `${service.url}/?sort=year`, 'Volume 0')
+
+  it('has each of the others once, also when it is read again', async () => {
+    const showsVolume = (volume: number, row: number) =>
+      page
+        .locator(`.row[aria-rowindex="${row + 2}"]`)
+        .getByText(`Volume ${volume}`, { exact: true })
+        .waitFor()
+    await page.showsExactly('1,500 books')
+    await page.deleteBook('Volume 5')
+    const deletion = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await page.button('Dismiss').click()
+    await deletion
+    // It keeps its place until the list is read again.
+    await page.openBook('Volume 1', { Year: '9000' })
+    await page.choose('Save', 'Saved “Volume 1”.')
+    await page.showsTitles('Volume 0', 'Volume 1', 'Volume 2', 'Volume 3', 'Volume 4', 'Volume 6')
+    await page.link('Volume 0').focus()
+    await page.keys('Control+End')
+    await showsVolume(1499, 1498)
+    await page.showsExactly('1,499 books')
+    assert.equal((await page.titles()).at(-1), 'Volume 1499')
+    await page.selectAll()
+    await page.showsExactly('1,499 selected')
+    assert.ok(await page.getByLabel('Select all').isChecked())
+    await page.keys('Control+Home')
+    await page.showsTitles('Volume 0', 'Volume 2', 'Volume 3', 'Volume 4', 'Volume 6')
+    await page.scrollTo(90 * 36)
+    for (const row of [98, 99, 100, 101]) await showsVolume(row + 2, row)
+    await page.keys('Control+End')
+    await showsVolume(1, 1498)
+    await page.showsExactly('1,499 books')
+  })
+})
