@@ -1,3 +1,4 @@
+import { effect, untracked } from '@preact/signals-core'
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { Authors } from './authors.js'
@@ -62,6 +63,13 @@ const listed = () =>
   Array.from({ length: store.pages?.length ?? 0 }, (_, row) => store.pages.book(row)).filter(
     (book) => book !== undefined,
   )
+
+// A book whose duplicates are gone leaves their list.
+effect(() => {
+  if (!store.pages?.isOfDuplicates) return
+  const shown = new Set(listed().map(({ id }) => id))
+  untracked(() => deselect([...store.selected.keys()].filter((id) => !shown.has(id))))
+})
 
 const tellTooMany = () => tell({ text: words.selection.tooMany(MOST) })
 

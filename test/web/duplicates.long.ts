@@ -78,6 +78,24 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
     await page.showsExactly('3 selected')
   })
 
+  it('stay listed as long as there are two, and selected only as long as they are listed', async () => {
+    await page.keepNotices()
+    await showDuplicates()
+    await page.button('Select all but the first of each').click()
+    await page.deleteBook('Emma')
+    await page.showsTitles('Nana', 'Nana', 'nana')
+    await page.showsExactly('2 selected')
+    await page.locator('.row.copy .title a').first().click()
+    await page.fillIn({ Title: 'Nana, volume 2' })
+    await page.choose('Save', 'Saved “Nana, volume 2”.')
+    await page.showsExactly('1 selected')
+    assert.deepEqual(await page.titles(), ['Nana', 'nana'])
+    assert.equal(await page.locator('.row.copy[aria-selected=true]').count(), 1)
+    await page.button('Undo').click()
+    await page.showsTitles('Nana', 'nana', 'Emma', 'EMMA')
+    await page.showsExactly('1 selected')
+  })
+
   it('are no longer listed once one of two has another title', async () => {
     await page.search('emma')
     await showDuplicates()
