@@ -23,7 +23,7 @@ const SLOW = 400
 /** The first name tells an import that the file was made for spreadsheets. */
 const HEAD = ['book-catalogue id', 'title', 'author', 'year']
 
-/** The row at which a range begins, and its list. @type {{ pages: BookPages, row: number } | undefined} */
+/** The book at which a range begins, and its list. @type {{ pages: BookPages, id: number } | undefined} */
 let anchor
 
 /** @param {number} row @param {boolean} isRange selects all up to it. @param {number} [from] see `rangeTo`. */
@@ -115,8 +115,8 @@ export function buttons() {
 /** Selects or deselects the book of a row. @param {BookPages} pages @param {number} row */
 function toggle(pages, row) {
   const book = pages.book(row)
-  anchor = { pages, row }
   if (book === undefined) return
+  anchor = { pages, id: book.id }
   if (store.selected.has(book.id)) deselect([book.id])
   else select([book])
 }
@@ -124,13 +124,15 @@ function toggle(pages, row) {
 /**
  * The rows from the anchor to another one.
  * @param {BookPages} pages @param {number} row
- * @param {number} [from] becomes the anchor, unless its book is selected already.
+ * @param {number} [from] its book becomes the anchor, unless it is selected already.
  */
 function rangeTo(pages, row, from = row) {
   const book = pages.book(from)
   const isNew = from !== row && book !== undefined && !store.selected.has(book.id)
-  if (isNew || anchor?.pages !== pages) anchor = { pages, row: from }
-  const [first, last] = [Math.min(anchor.row, row), Math.max(anchor.row, row)]
+  const kept = isNew || anchor?.pages !== pages ? undefined : pages.rowOf(anchor.id)
+  if (kept === undefined) anchor = book && { pages, id: book.id }
+  const begin = kept ?? from
+  const [first, last] = [Math.min(begin, row), Math.max(begin, row)]
   return { first, end: Math.min(last + 1, first + MOST) }
 }
 

@@ -210,6 +210,17 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     }
   })
 
+  it('are a range that begins at the book that was chosen, even if its row is another since', async () => {
+    await page.keepNotices()
+    await page.deleteBook('Part 2')
+    await page.box('Part 5').click()
+    await page.button('Undo').click()
+    await page.box('Part 2').waitFor()
+    await page.box('Part 7').click({ modifiers: ['Shift'] })
+    await count('3 selected')
+    assert.equal(await page.box('Part 4').isChecked(), false)
+  })
+
   it('are selected again if they could not be deleted', async () => {
     await page.refuse(BOOK, 409)
     await page.takeClock()
