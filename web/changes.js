@@ -2,7 +2,7 @@ import { tell } from './dialog.js'
 import { quote, readYear } from './fields.js'
 import { reveal } from './list.js'
 import { readPage } from './pages.js'
-import { change, changed, deselect, EVERYTHING, load, select, showAll, sortBy, store } from './store.js'
+import { changed, deselect, load, select, showAll, sortBy, store } from './store.js'
 import { words } from './words.js'
 
 /** Updates the list when books are added, edited, deleted or imported. */
@@ -73,10 +73,4 @@ export function deleted(...ids) {
   deselect(ids)
   store.pages?.remove(...ids)
   changed()
-}
-
-/** Lists all books, the newest first, and selects these. @param {Iterable<Book>} books */
-export function showNewest(books) {
-  change({ ...EVERYTHING, sort: '' }, 'chosen')
-  select(books, true)
 }

@@ -1,9 +1,8 @@
-import { showNewest } from './changes.js'
 import { tell } from './dialog.js'
 import { explain, openTask, remove } from './many.js'
-import { readPage } from './pages.js'
+import { hidden, readPage } from './pages.js'
 import { Away, Refused } from './service.js'
-import { load, MOST } from './store.js'
+import { change, EVERYTHING, load, MOST, reading, select, store } from './store.js'
 import { words } from './words.js'
 
 /** What an import has added, and how to undo it. */
@@ -47,14 +46,14 @@ const firstPage = (limit) => `/books?sort=-id&limit=${limit}`
  * @param {number} before the highest id of a book before the import.
  */
 export async function tellImported(text, name, added, before) {
-  const books = added > MOST ? [] : await booksAfter(before, added).catch(none)
+  let books = added > MOST ? [] : await booksAfter(before, added).catch(none)
   // If others have added books meanwhile, nothing tells theirs from those of the file.
   const isExact = books.length === added
   /** @type {import('./dialog.js').Action[]} */
   const actions = [
     {
       label: words.import.show,
-      run: () => showNewest(isExact ? books : []),
+      run: () => void showNewest(before, isExact ? books : []),
       forPage: true,
       staysAfter: isExact,
     },
@@ -62,13 +61,32 @@ export async function tellImported(text, name, added, before) {
   if (isExact)
     actions.push({
       label: words.import.undo,
-      run: () => undoImport(name, books, dismissThis),
+      run: () =>
+        undoImport(name, books, ({ changed, left }) => {
+          books = [...changed, ...left]
+          if (left.length === 0) dismissThis()
+        }),
       forPage: true,
       staysAfter: true,
     })
   dismiss()
   const dismissThis = tell({ text, actions, stays: true, hasClose: true })
   dismiss = dismissThis
+}
+
+/**
+ * Lists all books, the newest first, and selects those of an import that are still there, as they are now.
+ * @param {number} before the highest id of a book before the import. @param {readonly Book[]} books as imported.
+ */
+async function showNewest(before, books) {
+  change({ ...EVERYTHING, sort: '' }, 'chosen')
+  select([], true)
+  if (books.length === 0) return
+  const { view } = store
+  const ids = new Set(books.map(({ id }) => id))
+  // Others may have been added since.
+  const now = (await reading(booksAfter(before, MOST + books.length))) ?? []
+  if (view === store.view) select(now.filter(({ id }) => ids.has(id) && !hidden.value.has(id)))
 }
 
 /** The import has succeeded even if its books cannot be read now. @param {unknown} error @returns {Book[]} */
@@ -79,9 +97,9 @@ function none(error) {
 
 /**
  * @param {string} name @param {readonly Book[]} books
- * @param {() => void} undone called once nothing is left to undo.
+ * @param {(outcome: import('./many.js').Outcome) => void} ended
  */
-function undoImport(name, books, undone) {
+function undoImport(name, books, ended) {
   openTask({
     heading: words.import.undo,
     text: words.import.undoQuestion(name, books.length),
@@ -91,8 +109,8 @@ function undoImport(name, books, undone) {
     what: words.many.deleting(books.length),
     begin: () => ({ books, act: remove }),
     tell: (outcome) => explain(outcome, words.many.deleted(outcome.done.length)),
-    ended({ left }) {
-      if (left.length === 0) undone()
+    ended(outcome) {
+      ended(outcome)
       load()
     },
   })
