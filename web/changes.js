@@ -1,6 +1,6 @@
 import { tell } from './dialog.js'
 import { quote, readYear } from './fields.js'
-import { reveal } from './list.js'
+import { reveal, rowsInSight } from './list.js'
 import { readPage } from './pages.js'
 import { changed, deselect, load, select, showAll, sortBy, store } from './store.js'
 import { words } from './words.js'
@@ -22,13 +22,14 @@ async function isIn({ id, title, author, year }, view) {
   return isPartial || books.some((book) => book.id === id)
 }
 
-/** Scrolls to a new book and marks it, or says that it is too far down the list. @param {Book} book */
+/** Scrolls to a new book and marks it, or keeps the place and says that it is too far down the list. @param {Book} book */
 async function show(book) {
-  const pages = load()
+  const pages = load(rowsInSight().top)
   const row = await pages.find(book.id)
   if (pages !== store.pages) return
   if (row !== undefined) {
     store.marked = book.id
+    pages.startRow = 0
     return reveal(row)
   }
   const actions = [{ label: words.list.newestFirst, run: () => showFirst(book) }]

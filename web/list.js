@@ -228,8 +228,8 @@ async function begin() {
   if (startRow === 0) return
   // With the rows below it: the list has to be high enough to scroll there.
   await reading(pages.read(startRow, startRow + rowsInSight().inSight + 1))
-  // Unless the user has scrolled meanwhile.
-  if (pages === store.pages && rowsInSight().top === 0) showFrom(startRow)
+  // Unless the list was scrolled meanwhile, or is to be scrolled elsewhere.
+  if (pages === store.pages && pages.startRow > 0 && rowsInSight().top === 0) showFrom(startRow)
 }
 
 /** Scrolls to a row unless it is in sight. @param {number} row */

@@ -129,7 +129,7 @@ export const words = {
       `Added ${title}. It does not match your search or filters.`,
     movedElsewhere: (/** @type {string} */ title) =>
       `Saved ${title}. It no longer matches your search or filters.`,
-    tooFar: (/** @type {string} */ title) => `Added ${title}. It is further down in this list.`,
+    tooFar: (/** @type {string} */ title) => `Added ${title}. It is far down in this list.`,
     newestFirst: 'Show newest first',
     sight: (
       /** @type {number} */ first,

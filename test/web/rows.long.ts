@@ -157,10 +157,15 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
       await page.isInSight('.row.added :focus')
     })
 
-  it('that is too far down to scroll to is told, and shown with the newest first', async () => {
+  it('that is too far down to scroll to is told, beside the books in sight, and shown with the newest first', async () => {
     await page.keepNotices()
+    await page.shows(/^2,5\d\d books$/)
+    await page.scrollTo(1000 * 36)
+    await page.link('Volume 1000').waitFor()
     await add('Far away', '1')
-    await page.shows('It is further down in this list')
+    await page.shows('It is far down in this list')
+    // The list stays where it was.
+    await page.link('Volume 1000').waitFor()
     await page.button('Show newest first').click()
     await page.showsTitles('Far away')
     await isMarked('Far away')
