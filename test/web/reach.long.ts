@@ -228,6 +228,19 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.waitUntil(`document.querySelector(':popover-open') === null`)
   })
 
+  it('shows only the panel of a book in a window that becomes narrow', async () => {
+    await page.link('Volume 2').press('Enter')
+    await page.fillIn({ Year: '1999' })
+    await page.setViewportSize({ width: 360, height: 640 })
+    // A trial fails where something covers the link.
+    await page.link('Link to this book').click({ trial: true })
+    await page.getByLabel('Search').waitFor({ state: 'hidden' })
+    await page.assertAccessible('narrowed')
+    await page.field('Year').fill('1902')
+    await page.escape()
+    assert.equal(await focused(), 'Volume 2 / title')
+  })
+
   it('shows notices where they can be used beside a selection and a dialog, and above one', async () => {
     await page.keepNotices()
     for (const width of [360, 1100]) {
