@@ -343,7 +343,6 @@ acceptDrops()
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.
 addEventListener('close', () => restoreFocus(), true)
-addEventListener('hashchange', openLinked)
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event
   if (
@@ -374,3 +373,5 @@ startStore()
 const draft = takeDraft()
 if (draft !== undefined) editor.use((part) => part.resume(draft))
 else if (linked() !== undefined) openLinked()
+// After the store. Chromium sends no `hashchange` if a step also leads to another list.
+addEventListener('popstate', openLinked)

@@ -90,6 +90,21 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     assert.equal(new URL(page.url()).search, '?q=volume+9&sort=id')
   })
 
+  it('is what the address names after a step that also leads to another list', async () => {
+    await page.openBook('Volume 6')
+    await has('Volume 6')
+    await page.link('Series').first().click()
+    await page.waitForURL(/author=Series.*#book=7$/)
+    await page.cancel()
+    await hash('')
+    await page.goBack()
+    await has('Volume 6')
+    await page.goForward()
+    await page.showsNoDialog()
+    await hash('')
+    await page.waitForURL(/author=Series/)
+  })
+
   it('can be opened again at once', async () => {
     // Its part of the page is there from then on.
     await page.addBook()
