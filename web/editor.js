@@ -273,6 +273,8 @@ function takeAuthor(edit, author) {
 }
 
 /** Enter saves, as in an `<input>`. @param {KeyboardEvent} event */
+  // All of it is unsaved now, whether typed or not.
+  edit.original = draftOf(undefined)
 function submitOnEnter(event) {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
   event.preventDefault()
