@@ -247,8 +247,10 @@ function addAgain(edit) {
 /** @param {Edit} edit */
 function remove({ book, tag }) {
   if (book === undefined) return
-  deleteBook(book, tag)
-  close()
+  leave(() => {
+    deleteBook(book, tag)
+    close()
+  })
 }
 
 /** @param {Edit} edit */
