@@ -24,12 +24,14 @@ const COMPARED = 2000
 const state = reactive({ edit: new Edit() })
 /** The edits whose save the service has not answered yet, even if their dialog is closed. @type {Set<Edit>} */
 const saving = new Set()
+/** The edits whose save failed after their dialog was closed, each with what removes its notice. @type {Map<Edit, () => void>} */
+const failed = new Map()
 /** The element that had the focus before the user was asked whether to discard. @type {Element | null} */
 let before = null
 /** What follows if the user discards. */
 let next = () => {}
-/** The edit that is kept over a reload, until something else is typed. @type {Edit | undefined} */
-let kept
+/** The edits that are kept over a reload, until something else is typed. @type {Edit[]} */
+let kept = []
 /** Cancels the reading of the book that was clicked last. */
 let opening = new AbortController()
 
@@ -41,6 +43,13 @@ const dialog = new Dialog('editor', content, {
 
 /** @param {Edit} edit */
 const isShown = (edit) => edit === state.edit && dialog.isOpen
+
+/** What would be lost with the page, first what the dialog shows. Logging out removes it, and says what has failed. */
+function unsaved() {
+  const { edit } = state
+  if (find('#editor') === null) return []
+  return isShown(edit) && edit.isChanged ? [edit, ...failed.keys()] : [...failed.keys()]
+}
 
 const close = () => dialog.close()
 
@@ -60,12 +69,13 @@ for (const type of ['click', 'input', 'keydown', 'drop'])
   )
 // Makes the browser ask before it leaves the web page.
 addEventListener('beforeunload', (event) => {
-  if (isShown(state.edit) && state.edit.isChanged && state.edit !== kept) event.preventDefault()
+  if (unsaved().some((edit) => !kept.includes(edit))) event.preventDefault()
 })
 // The web page itself offers a reload when a proxy answers instead of the service. What is typed is kept for it.
 addEventListener('reloading', () => {
-  const { book, tag, draft, isChanged } = state.edit
-  if (isShown(state.edit) && isChanged && keepDraft(JSON.stringify({ book, tag, draft }))) kept = state.edit
+  const edits = unsaved()
+  const parts = edits.map(({ book, tag, draft, theirs, message }) => ({ book, tag, draft, theirs, message }))
+  if (edits.length > 0 && keepDraft(JSON.stringify(parts))) kept = edits
 })
 
 export const addBook = () => leave(() => open(new Edit()))
@@ -87,8 +97,21 @@ const shown = () => (dialog.isOpen ? (state.edit.book?.id ?? NEW) : undefined)
 
 /** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
-  const { draft, ...stored } = JSON.parse(text)
-  open(Object.assign(new Edit(stored), { draft }))
+  for (const part of JSON.parse(text)) {
+    const edit = Object.assign(new Edit(part), part)
+    if (dialog.isOpen) tellFailed(edit)
+    else open(edit)
+  }
+}
+
+/** Goes on once the user has discarded everything that is typed. @param {() => void} then */
+export function leaveAll(then) {
+  leave(() => {
+    const [edit] = failed.keys()
+    if (edit === undefined) return then()
+    open(edit)
+    leaveAll(then)
+  })
 }
 
 /** @param {number} id */
@@ -121,6 +144,8 @@ async function readBook(id) {
 function open(edit) {
   edit.isLeaving = false
   state.edit = edit
+  failed.get(edit)?.()
+  failed.delete(edit)
   nameLinked(edit.book?.id ?? NEW)
   if (dialog.isOpen) focusOn('[name=title]')
   // Beside the list, or over all of a narrow window.
@@ -219,14 +244,21 @@ function save(edit, isMore = false) {
       restoreFocus(find('#editor') ?? undefined)
       return undefined
     }
-    const text = isNew ? words.editor.notAdded(title) : words.editor.notSaved(title)
-    const actions = [
-      { label: words.open, run: () => leave(() => open(edit)), forPage: true },
-      { label: words.discard, run: () => {} },
-    ]
-    tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions, stays: true })
-    return text
+    return tellFailed(edit)
   }
+}
+
+/** Offers to open the dialog of a failed save again. @param {Edit} edit @returns what has failed. */
+function tellFailed(edit) {
+  const title = quote(edit.draft.title)
+  const text = edit.book ? words.editor.notSaved(title) : words.editor.notAdded(title)
+  const actions = [
+    // The notice stays until the dialog is open: the user may prefer to keep what is typed in another.
+    { label: words.open, run: () => leave(() => open(edit)), forPage: true, staysAfter: true },
+    { label: words.discard, run: () => void failed.delete(edit) },
+  ]
+  failed.set(edit, tell({ text: `${text} ${edit.message || `${conflict(edit)}.`}`, actions, stays: true }))
+  return text
 }
 
 /** @param {Edit} edit */
@@ -241,6 +273,8 @@ function takeTheirs({ theirs, tag }) {
 function addAgain(edit) {
   edit.book = undefined
   edit.theirs = undefined
+  // All of it is unsaved now, whether typed or not.
+  edit.original = draftOf(undefined)
   save(edit)
 }
 
@@ -260,7 +294,7 @@ const conflict = ({ theirs }) => words.conflict[theirs === null ? 'deleted' : 'c
 const input = (edit, name) => (/** @type {InputEvent} */ event) => {
   edit.draft = { ...edit.draft, [name]: /** @type {HTMLInputElement} */ (event.target).value }
   edit.isLeaving = false
-  kept = undefined
+  kept = []
   if (name !== 'year') edit.twins = []
   if (name === 'author') edit.authors.look(edit.draft.author)
 }
@@ -275,8 +309,6 @@ function takeAuthor(edit, author) {
 }
 
 /** Enter saves, as in an `<input>`. @param {KeyboardEvent} event */
-  // All of it is unsaved now, whether typed or not.
-  edit.original = draftOf(undefined)
 function submitOnEnter(event) {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
   event.preventDefault()

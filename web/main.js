@@ -59,6 +59,9 @@ const addBook = () => editor.use((part) => part.addBook())
 /** Opens or closes what the address names. */
 const openLinked = () => editor.use((part) => part.openLinked())
 
+/** Nothing can be typed in a part that is not loaded. */
+const askAndLogOut = () => (editor.loaded ? editor.loaded.leaveAll(logOut) : logOut())
+
 const importBooks = () => transfer.use((part) => part.openImport(undefined))
 
 const importSamples = () => transfer.use((part) => void part.importSamples())
@@ -102,7 +105,7 @@ const page = () => html`
         <a href="docs">${icon('api')}${words.menu.api}</a>
         <button type="button" @click=${printList}>${icon('print')}${words.menu.print}</button>
         <button type="button" aria-pressed=${isRoomy()} @click=${toggleRoomy}>${icon('rows')}${words.menu.roomy}</button>
-        <button type="button" @click=${logOut}>${icon('logOut')}${words.menu.logOut}</button>
+        <button type="button" @click=${askAndLogOut}>${icon('logOut')}${words.menu.logOut}</button>
       </div>
     </nav>
   </header>
@@ -370,8 +373,8 @@ effect(() => {
   if (app !== null && drawAround(() => render(page(), app))) untracked(arrived)
 })
 startStore()
+// After the store. Chromium sends no `hashchange` if a step also leads to another list.
+addEventListener('popstate', openLinked)
 const draft = takeDraft()
 if (draft !== undefined) editor.use((part) => part.resume(draft))
 else if (linked() !== undefined) openLinked()
-// After the store. Chromium sends no `hashchange` if a step also leads to another list.
-addEventListener('popstate', openLinked)

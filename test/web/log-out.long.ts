@@ -88,6 +88,35 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await page.shows('Logging out…')
     released.resolve()
     await page.shows('“Recitatif” was not saved.')
+    // It cannot be opened any more, so the browser does not ask about it.
+    let asked = false
+    page.on('dialog', (dialog) => {
+      asked = true
+      void dialog.accept()
+    })
+    await page.button('Log in again').click()
+    await page.getByLabel('Username').waitFor()
+    assert.ok(!asked)
+  })
+
+  it('asks before it discards what is typed, also what a save has failed to store', async () => {
+    await openBook('Desdemona')
+    await page.fillIn({ Year: '2011' })
+    const released = Promise.withResolvers<void>()
+    await page.refuse(BOOK, 500, 1, released.promise)
+    await page.button('Save').click()
+    await page.cancel()
+    released.resolve()
+    await page.shows('“Desdemona” was not saved.')
+    await page.addBook({ Title: 'Half a ti' })
+    await page.chooseInMenu('Log out')
+    await page.button('Keep editing').click()
+    assert.equal(await page.field('Title').inputValue(), 'Half a ti')
+    await page.chooseInMenu('Log out')
+    await page.dialog().getByRole('button', { name: 'Discard' }).click()
+    await page.waitUntil(`document.querySelector('[name=year]').value === '2011'`)
+    await page.dialog().getByRole('button', { name: 'Discard' }).click()
+    await page.getByLabel('Username').waitFor()
   })
 
   it('waits for a save under way', async () => {

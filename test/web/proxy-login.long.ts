@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import type { Route } from 'playwright-core'
 import { browserMissing } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
 import { useService } from '../support/use-service.ts'
@@ -84,6 +85,35 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     await page.reload()
     await page.locator('.row .title').first().waitFor()
     assert.equal(await page.dialog().count(), 0)
+  })
+
+  it('keeps over a reload also what is typed in a panel whose save failed after it was closed', async () => {
+    const failSave = async (author: string) => {
+      await page.openBook('Kindred', { Author: author })
+      wall = WALLS[1]
+      const released = Promise.withResolvers<void>()
+      const hold = (route: Route) => released.promise.then(() => route.continue())
+      await page.route('**/book/1', hold, { times: 1 })
+      await page.button('Save').click()
+      await page.cancel()
+      released.resolve()
+      await page.shows('“Kindred” was not saved.')
+    }
+    await failSave('Butler')
+    await page.button('Reload').click()
+    await page.hides('“Kindred” was not saved.')
+    assert.equal(await page.field('Author').inputValue(), 'Butler')
+    await page.choose('Save', 'Saved “Kindred”.')
+    await failSave('O. Butler')
+    await page.addBook({ Title: 'Fledgling' })
+    await page.button('Reload').click()
+    await page.hides('200 with a web page')
+    assert.equal(await page.field('Title').inputValue(), 'Fledgling')
+    await page.choose('Save', 'Added “Fledgling”.')
+    await page.shows('“Kindred” was not saved.')
+    await page.button('Open').click()
+    assert.equal(await page.field('Author').inputValue(), 'O. Butler')
+    await page.choose('Save', 'Saved “Kindred”.')
   })
 
   it('says so when the service refuses the log-in because the proxy has replaced Host', async () => {

@@ -5,6 +5,8 @@ import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
 import { page, usePage } from './page.ts'
 
+const BOOK = /\/book\/\d+$/
+
 describe('what is typed on the web page', { skip: browserMissing }, () => {
   const service = useService()
   usePage(() => service.url, 'Sula')
@@ -17,6 +19,18 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
 
   const question = () => page.getByRole('alert').getByText('Discard your changes?')
   const typed = () => page.field('Title').inputValue()
+  /** Saves a book, and closes its panel before the save fails. */
+  async function failSave(title: string, texts: Readonly<Record<string, string>>): Promise<void> {
+    const lost = Promise.withResolvers<void>()
+    await page.route(BOOK, (route) =>
+      route.request().method() === 'PUT' ? lost.promise.then(() => route.abort()) : route.fallback(),
+    )
+    await page.openBook(title, texts)
+    await page.button('Save').click()
+    await page.cancel()
+    lost.resolve()
+    await page.shows(`“${title}” was not saved.`)
+  }
 
   it('is discarded only by the button that says so, and not by Escape, however often it is pressed', async () => {
     await page.addBook({ Title: 'Half a title' })
@@ -63,6 +77,21 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     await page.showsTitles('Sula')
   })
 
+  for (const [what, type] of [
+    ['', () => page.addBook({ Title: 'Half a title' })],
+    [', also if its save has failed since its panel was closed', () => failSave('Sula', { Author: 'T. M.' })],
+  ] as const)
+    it(`is not lost by a reload without a question of the browser${what}`, async () => {
+      await type()
+      const before = await page.locator('body').innerText()
+      const asked = page.waitForEvent('dialog')
+      void page.reload().catch(() => {})
+      const dialog = await asked
+      assert.equal(dialog.type(), 'beforeunload')
+      await dialog.dismiss()
+      assert.equal(await page.locator('body').innerText(), before)
+    })
+
   for (const [where, press] of [
     ['a field', () => page.field('Author').press('Enter')],
     ['the button that saves', () => page.button('Save').press('Enter')],
@@ -88,9 +117,29 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       await route.fetch()
       await route.abort()
     }
-    await page.route(/\/book\/\d+$/, lose, { times: 1 })
+    await page.route(BOOK, lose, { times: 1 })
     await page.choose('Save', 'Your changes are still here')
     await page.choose('Save', 'Saved “Sula”.')
     assert.equal((await service.readBook(sula)).author, 'T. M.')
+  })
+
+  it('in two panels whose saves failed comes back, however often one prefers to keep what is in the other', async () => {
+    await service.createBook({ title: 'Jazz', author: 'Toni Morrison', year: 1992 })
+    await failSave('Sula', { Author: 'T. Morrison' })
+    await page.search('jazz', 'Jazz')
+    await failSave('Jazz', { Author: 'Morrison' })
+    await page.button('Open').first().click()
+    assert.equal(await page.field('Author').inputValue(), 'T. Morrison')
+    for (let times = 0; times < 2; times++) {
+      await page.button('Open').click()
+      await question().waitFor()
+      await page.keys('Escape')
+      await question().waitFor({ state: 'hidden' })
+      assert.equal(await page.field('Author').inputValue(), 'T. Morrison')
+    }
+    await page.button('Open').click()
+    await page.dialog().getByRole('button', { name: 'Discard' }).click()
+    assert.equal(await page.field('Author').inputValue(), 'Morrison')
+    assert.equal(await page.button('Open').count(), 0)
   })
 })
