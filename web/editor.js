@@ -97,7 +97,8 @@ const shown = () => (dialog.isOpen ? (state.edit.book?.id ?? NEW) : undefined)
 
 /** Continues with what `keepDraft` has kept over a reload. @param {string} text */
 export function resume(text) {
-  for (const part of JSON.parse(text)) {
+  // An earlier version of the page kept one alone.
+  for (const part of [JSON.parse(text)].flat()) {
     const edit = Object.assign(new Edit(part), part)
     if (dialog.isOpen) tellFailed(edit)
     else open(edit)
