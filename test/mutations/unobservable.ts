@@ -17,6 +17,15 @@ src/auth/login-throttle.ts fallback
 src/catalogue/book.ts equal-2
   if (value === undefined || value === null) {
   No field of a book is nullable yet.
+src/catalogue/book.ts if-never
+  if (isNullable(name)) return undefined
+  No field of a book is nullable yet.
+src/catalogue/book.ts fallback
+  return FIELD_NAMES.map((name) => book[name] ?? null)
+  No field of a book is nullable yet.
+src/catalogue/book.ts greater
+  const mayBe = MAX_UNIT_SIZE * (textLength(book) + FRAME_UNITS) > MAX_BOOK_SIZE
+  A book that may be too long is measured, with the same result.
 src/catalogue/book.ts number
   const EXAMPLE_ID = 1
   Any id is an example.
@@ -44,6 +53,12 @@ src/catalogue/search-words.js number
 src/catalogue/search-words.js fallback
   (letter) => VOWELS[letter] ?? FINALS[letter.charCodeAt(0) - FIRST_FINAL] ?? letter,
   Each letter that the pattern matches is in one of the two tables.
+src/catalogue/search-words.js if-always
+  if (!LATIN.test(text)) return foldAny(text)
+  The text is folded in the way of all others, with the same result.
+src/catalogue/search-words.js greater
+  end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  Unicode has no character at U+FFFF.
 src/catalogue/search-words.js choose-second
   return ASCII.test(letters) ? letters : compose(letters)
   ASCII letters are composed to themselves, in more time.
