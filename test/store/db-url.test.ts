@@ -114,6 +114,7 @@ describe('a fault of DB_URL does not quote the password', () => {
     'postgres://user@host/books?password=a&hunter=x',
     'mysql://user:p@1/books?hunter=x@host/books',
     'host=h password=my hunter=x',
+    'hunter=\nhost=',
   ]) {
     it(`in ${text}`, () => assert.doesNotMatch(fault(text) ?? 'accepted: hunter', /hunter/))
   }

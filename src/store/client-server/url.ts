@@ -42,7 +42,8 @@ export function unknownParameter(name: string, text: string, known: string): Err
   const [before, after] = [text.slice(0, index), text.slice(index)]
   const isBehindAccount = before.includes('@') || !before.replace('://', '').includes(':')
   const isPiece = !isBehindAccount || after.includes('@') || /(?:^|[?&\s])(?:pass\w*|pwd)\s*=/i.test(before)
-  const isName = index !== -1 && /^[a-z]+([._-]?[a-z]+)*$/i.test(name)
+  // At the beginning, it may be all that was set.
+  const isName = index > 0 && /^[a-z]+([._-]?[a-z]+)*$/i.test(name)
   return new Error(
     `has ${isName && !isPiece ? `the parameter "${name}"` : 'a parameter'}, which is not known; known are ${known}`,
   )
