@@ -19,12 +19,14 @@ export class Authors {
   #abort = new AbortController()
   #timer = 0
 
-  /** Searches for authors whose names contain all words of a text. @param {string} typed */
+  /** Searches for authors whose names contain all words of a text, for the field that has the focus. @param {string} typed */
   look(typed) {
     this.forget()
     const { signal } = this.#abort
+    const field = document.activeElement
     const searched = searchedWords(typed)
-    if (searched.length > 0) this.#timer = setTimeout(() => void this.#read(typed, searched, signal), PAUSE)
+    if (searched.length > 0)
+      this.#timer = setTimeout(() => void this.#read(typed, searched, signal, field), PAUSE)
   }
 
   /** Removes the suggestions, and cancels the search for others. */
@@ -43,8 +45,8 @@ export class Authors {
     </div>`
   }
 
-  /** @param {string} typed @param {readonly string[]} searched @param {AbortSignal} signal */
-  async #read(typed, searched, signal) {
+  /** @param {string} typed @param {readonly string[]} searched @param {AbortSignal} signal @param {Element | null} field */
+  async #read(typed, searched, signal, field) {
     const path = `/books?${new URLSearchParams({ q: searchFor(typed), limit: String(BOOKS) })}`
     try {
       const { books } = await readPage(path, { signal, isHint: true })
@@ -52,7 +54,8 @@ export class Authors {
       const authors = books
         .map(({ author }) => author)
         .filter((author) => author !== typed && has(author, searched))
-      this.#found.value = [...new Set(authors)].slice(0, MOST)
+      // Otherwise the buttons could move while one is pressed.
+      if (document.activeElement === field) this.#found.value = [...new Set(authors)].slice(0, MOST)
     } catch (error) {
       // The field works without suggestions, so failures are not reported.
       if (!(error instanceof Away || error instanceof Refused || wasAborted(error))) throw error

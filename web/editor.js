@@ -355,7 +355,7 @@ const yearField = (edit) => html`<label>${words.list.year}
 const faultOf = ({ fault, message }, name) =>
   html`<p class="error" role="alert" id="fault-${name}">${fault === name ? message : ''}</p>`
 
-/** @param {Edit} edit */
+/** Shown below the buttons, which would otherwise move while one is pressed. @param {Edit} edit */
 const twins = ({ book, twins }) =>
   twins.length === 0
     ? nothing
@@ -449,9 +449,9 @@ function content() {
     ${edit.isBusy || edit.theirs !== undefined ? nothing : edit.authors.view((author) => takeAuthor(edit, author))}
     ${yearField(edit)}
     ${edit.theirs === undefined ? nothing : conflictSection(edit)}
-    <p role="status">${twins(edit)}</p>
     <p class="error" role="alert">${edit.fault === undefined ? edit.message : ''}</p>
     ${edit.added ? html`<p class="about" role="status">${words.editor.addedSoFar(edit.added.count, quote(edit.added.after.draft.title))}</p>` : nothing}
     <div class="buttons">${buttons(edit)}</div>
+    <p role="status">${twins(edit)}</p>
   </form>`
 }

@@ -104,6 +104,19 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     assert.equal(await page.dialog().count(), 1)
   })
 
+  it('moves no button while it is pressed, neither for suggestions nor for likely duplicates', async () => {
+    await service.createBook({ title: 'Pressed', author: 'MORRISON' })
+    const held = await page.hold('GET', /q=morrison/, () =>
+      page.addBook({ Title: 'Pressed', Author: 'morrison' }),
+    )
+    await page.button('Save').hover()
+    await page.mouse.down()
+    await page.shows('Already in the catalogue')
+    await held.release()
+    await page.mouse.up()
+    await page.shows('Added “Pressed”.')
+  })
+
   for (const [title, typed] of [
     ['Duplicate née', 'DUPLICATE NEE'],
     ['ガンダム', 'カ\u3099ンタ\u3099ム'],
