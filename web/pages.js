@@ -212,10 +212,9 @@ export class BookPages {
     const { pages } = this.#state.value
     for (const [index, { start, ids, length, shown }] of this.#placed.value.entries()) {
       if (start + length <= first || start >= end) continue
-      const found = new Map(this.#edited)
-      for (const book of shown ?? (await this.#fetch(pages[index]?.path ?? '')).books)
-        found.set(book.id, book)
-      const some = ids.flatMap((id) => found.get(id) ?? [])
+      const stored = shown ?? (await this.#fetch(pages[index]?.path ?? '')).books
+      const found = new Map(stored.map((book) => [book.id, book]))
+      const some = ids.flatMap((id) => found.get(id) ?? this.#edited.get(id) ?? [])
       books.push(...some.slice(Math.max(first - start, 0), end - start))
     }
     return books
@@ -279,7 +278,7 @@ export class BookPages {
       const shown = some && (this.#duplicates?.alike(some) ?? some)
       const ids = shown ? idsOf(shown) : unshown.size === 0 ? all : all.filter((id) => !unshown.has(id))
       // An edited book may also be in a later page, to which it belongs now.
-      for (const id of this.#edited.keys()) if (all.includes(id)) unshown.add(id)
+      if (this.#edited.size > 0) for (const id of all) if (this.#edited.has(id)) unshown.add(id)
       const placed = { start, ids, length: ids.length, shown }
       start += ids.length
       return placed
