@@ -38,7 +38,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     return
   }
   // Options without a command are those of the service.
-  const [name = 'serve', ...rest] = first.startsWith('-') ? ['serve', ...args] : args
+  const [name, rest] = first.startsWith('-') ? ['serve', [...args]] : [first, args.slice(1)]
   try {
     const [, load] = (Object.hasOwn(COMMANDS, name) && COMMANDS[name]) || []
     if (load === undefined) {

@@ -163,7 +163,7 @@ export class CsvParser {
             this.#endField()
             at++
           } else if (/\s/.test(text.charAt(at))) at++
-          else if (this.#isUsed()) {
+          else if (this.#isStrict()) {
             this.#isMalformed = true
             this.#state = 'quoted'
           } else {
@@ -174,7 +174,7 @@ export class CsvParser {
     }
     this.#length += at - start
     this.#rest = all.slice(at)
-    if ((this.#state === 'quoted' || this.#state === 'closed') && !this.#isUsed()) {
+    if ((this.#state === 'quoted' || this.#state === 'closed') && !this.#isStrict()) {
       this.#raw += text.slice(Math.max(opened, 0), at)
       isStray ||= this.#state === 'quoted' && (isEnd || this.#length > MAX_ROW)
     }
@@ -193,7 +193,8 @@ export class CsvParser {
     return rows
   }
 
-  #isUsed(): boolean {
+  /** Whether a quote that begins this field has to be closed where a field may end. */
+  #isStrict(): boolean {
     return !this.#isTabular && (this.#used?.has(this.#cells.length) ?? true)
   }
 

@@ -35,6 +35,5 @@ export async function withPageProgress<Result>(
 ): Promise<Result> {
   const signal = interruption(() => outcome)
   const progress = new ProgressBar('copying', 'pages')
-  const show = (copied: number, total: number) => progress.update(copied, total)
-  return await work(show, signal).finally(() => progress.end())
+  return await work((copied, total) => progress.update(copied, total), signal).finally(() => progress.end())
 }
