@@ -3,18 +3,23 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
 import { serve } from './serve.ts'
 
-/** More than the share of a thread. */
-const LONG = JSON.stringify({ title: 'x'.repeat(400_000), author: 'A', year: 1 })
+const LENGTH = 400_000
 
-/** One of so many threads, so that its share of the memory is small, with four long books. */
-async function start(t: TestContext, threads: number, pagesToHold = 0) {
-  const held = holdPages(t, pagesToHold)
+/** More than the share of a thread. */
+const LONG = JSON.stringify({ title: 'x'.repeat(LENGTH), author: 'A', year: 1 })
+
+/** One of so many threads, so that its share of the memory is small, with four long books, for so many lists. */
+async function start(t: TestContext, threads: number, { length = LENGTH, lists = 0 } = {}) {
+  const [first, second] = [holdPages(t, lists), holdPages(t, lists)]
   const updating = Promise.withResolvers<void>()
   const end = Promise.withResolvers<void>()
   t.after(() => end.resolve())
-  const replaced = (store: Store) => ({
-    ...held.replaced(store),
-    update: async (...update: Parameters<Store['update']>) => {
+  const replaced = (store: Store): Partial<Store> => ({
+    page: async (...query) => {
+      await (query[1] === undefined ? first : second).wait()
+      return store.page(...query)
+    },
+    update: async (...update) => {
       if (update[0] === 2) {
         updating.resolve()
         await end.promise
@@ -23,32 +28,28 @@ async function start(t: TestContext, threads: number, pagesToHold = 0) {
     },
   })
   const server = await serve(t, { threads, replaced })
-  for (let i = 0; i < 4; i++) await server.store.create(JSON.parse(LONG))
+  const title = 'x'.repeat(length)
+  for (let i = 0; i < 4; i++) await server.store.create({ title, author: 'A', year: 1 })
   const call = (method: string, path: string, body: string | null = null, headers = {}) =>
     fetch(server.url + path, {
       method,
       body,
       headers: { authorization: server.authorization, 'accept-encoding': 'identity', ...headers },
     })
-  return { ...held, call, updating: updating.promise, endUpdate: end.resolve }
+  return { first, second, call, updating: updating.promise, endUpdate: end.resolve }
 }
 
-/** So many lists begin, and get their first page when they are told to. */
-function holdPages(t: TestContext, count: number) {
+/** Lists get a page of theirs when so many of them have asked for it and they are told to. */
+function holdPages(t: TestContext, lists: number) {
   const gate = Promise.withResolvers<void>()
-  const allBegun = Promise.withResolvers<void>()
-  let begun = 0
+  const allAsked = Promise.withResolvers<void>()
+  let asked = 0
   t.after(() => gate.resolve())
-  const replaced = (store: Store): Partial<Store> => ({
-    page: async (...query) => {
-      if (begun < count) {
-        if (++begun === count) allBegun.resolve()
-        await gate.promise
-      }
-      return store.page(...query)
-    },
-  })
-  return { replaced, allBegun: allBegun.promise, go: gate.resolve }
+  const wait = async () => {
+    if (++asked === lists) allAsked.resolve()
+    if (asked <= lists) await gate.promise
+  }
+  return { wait, allAsked: allAsked.promise, go: gate.resolve }
 }
 
 /** The fields of a 503. */
@@ -59,9 +60,10 @@ const FAILURE_FIELDS = [
 
 describe('when the responses of others take the memory', () => {
   it('a list and a long response are 503, a short one is not, and a write that was done says so', async (t) => {
-    const { call, allBegun, go } = await start(t, 512, 1)
+    const { call, first, second } = await start(t, 512, { lists: 1 })
     const list = call('GET', '/books')
-    await allBegun
+    second.go()
+    await first.allAsked
     assert.equal((await call('GET', '/books')).status, 503)
     for (const [method, path, body, stored, coding = 'identity'] of [
       ['GET', '/book/1', null, null],
@@ -84,7 +86,7 @@ describe('when the responses of others take the memory', () => {
       assert.equal(response.headers.get('cache-control'), 'no-store')
     }
     assert.equal((await call('GET', '/healthz')).status, 200)
-    go()
+    first.go()
     const { data } = (await (await list).json()) as { data: { year: number }[] }
     assert.deepEqual(
       data.map(({ year }) => year),
@@ -93,21 +95,31 @@ describe('when the responses of others take the memory', () => {
     assert.equal((await call('GET', '/book/1')).status, 200)
   })
 
-  it('of lists in progress that need more, one is cut, and the other is complete', async (t) => {
-    const { call, allBegun, go } = await start(t, 256, 2)
-    const lists = [1, 2].map(async () => (await call('GET', '/books')).text())
-    const settled = Promise.allSettled(lists)
-    await allBegun
-    go()
-    const texts = (await settled).map((each) => (each.status === 'fulfilled' ? each.value.length : 0))
-    assert.equal(texts.filter((length) => length === 0).length, 1)
-    assert.ok(Math.max(...texts) > 4 * LONG.length)
-  })
+  for (const [threads, length, coding, complete] of [
+    [80, LENGTH, 'identity', 2],
+    [90, LENGTH, 'identity', 1],
+    [15, 1_300_000, 'identity', 2],
+    [15, 1_300_000, 'gzip', 1],
+  ] as const)
+    it(`of two lists in progress, ${complete} get complete that need two pages of ${length} each in ${coding} and have 128 MiB / ${threads}`, async (t) => {
+      const { call, ...pages } = await start(t, threads, { length, lists: 2 })
+      const lists = [1, 2].map(async () =>
+        (await call('GET', '/books', null, { 'accept-encoding': coding })).text(),
+      )
+      const settled = Promise.allSettled(lists)
+      for (const { allAsked, go } of [pages.first, pages.second]) {
+        await allAsked
+        go()
+      }
+      const texts = (await settled).map((each) => (each.status === 'fulfilled' ? each.value.length : 0))
+      assert.equal(texts.filter((size) => size > 4 * length).length, complete)
+      assert.equal(texts.filter((size) => size === 0).length, 2 - complete)
+    })
 })
 
 it('when the body of another request takes the memory until it is answered, a long body is 503, and a short one is not', async (t) => {
   const { call, updating, endUpdate } = await start(t, 1024)
-  const long = '{}'.padEnd(100_000)
+  const long = '{}'.padEnd(40_000)
   const first = call('PUT', '/book/2', long)
   await updating
   const refused = await call('PUT', '/book/1', long)

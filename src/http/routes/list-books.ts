@@ -127,7 +127,6 @@ export function listBooks(
   ): Promise<Buffer | Readable> {
     if (typeof list === 'string' && !responses.take(reply.raw, list.length)) throw failure.unavailable
     const response = await compress(list, coding, () => reply.raw.destroy())
-    if (response instanceof Buffer) responses.take(reply.raw, response.length)
     reply.header('content-encoding', coding)
     return response
   }
