@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it } from 'node:test'
+import { readConfig } from '../src/config.ts'
 import { knownSettings } from './support/known-settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -53,6 +54,18 @@ it('docs/configuration.md describes every setting', () => {
     knownSettings().filter((name) => !text.includes(`\`${name}\``)),
     [],
   )
+})
+
+it('docs/configuration.md names the default of every setting that has one', () => {
+  const defaults = Object.fromEntries(
+    Array.from(
+      read('docs/configuration.md').matchAll(/^\| `(\w+)` +\| `([^`]+)` +\|/gm),
+      ([, ...row]) => row,
+    ),
+  )
+  assert.ok(Object.keys(defaults).length > 10)
+  const others = { SECRET_TOKEN: 's', PASSWORD: 'p' }
+  assert.deepEqual(readConfig({ ...defaults, ...others }), readConfig(others))
 })
 
 it('every place has the version of package.json', () => {

@@ -176,6 +176,51 @@ src/store/client-server/search-indexer.ts return
 src/store/query/key-ranges.ts fallback
   const words = filter.words ?? []
   Only searches are sorted by relevance, and they have words.
+src/store/sqlite/group-commit.ts fallback
+  const values = fields.map((name) => write.changes[name] ?? null)
+  No field of a book is nullable yet.
+src/store/sqlite/import.ts await
+  await writer.call('pause')
+  Otherwise the import waits for SQLite's lock.
+src/store/sqlite/import-staging.ts number
+  const REMOVED = 20_000
+  The same books are removed, in more or fewer statements.
+src/store/sqlite/index-scheduler.ts minus
+  const most = Date.now() - askedAt < ASKED_TIME ? MAX_WRITES.asked : MAX_WRITES.unasked
+  The index takes larger or smaller steps.
+src/store/sqlite/serve.ts call
+  connected.delete(rpc)
+  No message arrives on a port that is closed.
+src/store/sqlite/query-thread.ts number
+  const ROWS = 1000
+  Queries are cancelled a millisecond later.
+src/store/sqlite/query-thread.ts number
+  if (++rows % ROWS === 0) receiveNow()
+  The count of rows begins anywhere.
+src/store/sqlite/query-thread.ts if-always
+  if (isBehind) follow()
+  An index that is current is found to be so.
+src/store/sqlite/query-thread.ts true
+  () => true,
+  The state of the index is read again.
+src/store/sqlite/query-thread.ts choose-second
+  query.index = (await isTrueWithin(indexing, INDEX_TIME)) ? 'none' : 'as it is'
+  The state of the index is read again.
+src/store/sqlite/store.ts number
+  threads: 1,
+  The commands, which use it, import, and write nothing else.
+src/store/sqlite/store.ts number
+  await books.find(1)
+  Any id is as good.
+src/store/sqlite/store.ts return
+  return false
+  Undefined counts as false.
+src/store/sqlite/threads.ts call
+  await thread.call('end').catch(() => {})
+  SQLite recovers what a thread leaves that ends at once.
+src/store/timeout.ts call
+  promise.catch(() => {})
+  Whoever makes a deadline waits for it.
 `
 
 /** @returns those that have an entry. @throws Error for an entry whose line or operator is no longer there. */

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
 import type { Book, NewBook } from '../../src/catalogue/book.ts'
-import type { BookFilter, BookQuery, Order, Position, SortField } from '../../src/catalogue/query.ts'
+import {
+  ALL_BOOKS,
+  type BookFilter,
+  type BookQuery,
+  type Order,
+  type Position,
+  type SortField,
+} from '../../src/catalogue/query.ts'
 import { searchedWords } from '../../src/catalogue/search-words.js'
 import { hostileBooks } from '../files/hostile-books.ts'
 import { booksOf, inGroups, listAll, listPages, plain } from './pages.ts'
@@ -129,6 +136,8 @@ export function queryContract(prepare: () => Promise<TestData>, { isIndexed = tr
       ),
       { numRuns: 60 },
     )
+    // A page that ends with the last book announces no other.
+    assert.deepEqual(await walk(ALL_BOOKS, books.length), books)
   })
 
   it('keeps to a range of years in every order, from page to page', async () => {

@@ -116,8 +116,8 @@ describe('a message about a file that cannot be opened', () => {
       )
     // IOERR_SHMSIZE.
     assert.equal(problemOf(4874), '; the disk of /mnt/books.db is probably full')
-    // CORRUPT.
-    assert.equal(problemOf(11), '')
+    // CORRUPT, IOERR_READ.
+    for (const errcode of [11, 266]) assert.equal(problemOf(errcode), '')
   })
 })
 
