@@ -170,9 +170,21 @@ src/observability/metrics.ts number
 src/observability/metrics.ts call
   done()
   It is the last hook, and nothing waits for its end.
+src/store/client-server/pool.ts one-off
+  const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
+  The pauses are random.
+src/store/client-server/search-indexer.ts less
+  if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
+  A millisecond makes no difference.
+src/store/client-server/search-indexer.ts assignment
+  this.#writes = 0
+  The next pass begins earlier.
 src/store/client-server/search-indexer.ts return
   return false
   Queries take no answer for the same: the index may miss books.
+src/store/mysql/dialect.ts choose-second
+  const rarest = exact ? rare.exact : rare.prefix
+  The books are the same, and may take longer to find.
 src/store/query/key-ranges.ts fallback
   const words = filter.words ?? []
   Only searches are sorted by relevance, and they have words.

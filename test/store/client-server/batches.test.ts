@@ -156,6 +156,7 @@ onServers('requests at the same time', (engine, databases) => {
     await session.run('COMMIT')
     await Promise.all([...waiting, ...behind])
     assert.equal(store.load().requests_waiting, 0)
+    await until('all connections are idle', () => store.load().connections_used === 0)
     const rows = await readRows(on, url)
     assert.deepEqual(rows.slice(0, 2), [
       { ...updated, title: 'waited' },

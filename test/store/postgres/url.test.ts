@@ -204,6 +204,7 @@ describe('TLS in the URL of a PostgreSQL database', () => {
       'postgres://h?sslmode=REQUIRE',
       /sslmode other than disable, allow, prefer, require, verify-ca, verify-/,
     ],
+    ['postgres://h?sslmode=', /an empty sslmode/],
     ['postgres://h?ssl=1', /the parameter "ssl", which is not known/],
     ['postgres://h?sslrootcert=system&sslmode=require', /=system, which needs sslmode=verify-full/],
     ['postgres://h?sslkey=k.pem', /only one of the two files/],
