@@ -45,7 +45,7 @@ export class BookPages {
   #placed = computed(() => this.#place())
   #changed
   #abort = new AbortController()
-  /** The pages that are being read again, by index. @type {Set<number>} */
+  /** The paths of the pages that are being read again. @type {Set<string>} */
   #reading = new Set()
   /** The page that is being read after the last one. @type {Promise<Page | undefined> | undefined} */
   #coming
@@ -166,7 +166,8 @@ export class BookPages {
       })
     for (let index = this.#indexOf(first); mayRead && index <= this.#indexOf(end); index++) {
       const { length = 0, shown } = placed[index] ?? {}
-      if (length > 0 && shown === undefined && !this.#isFar(placed[index])) void this.#readAgain(index)
+      const page = pages[index]
+      if (page && length > 0 && shown === undefined && !this.#isFar(placed[index])) void this.#readAgain(page)
     }
     const wanted = end + PAGE_LENGTH / 2
     if (mayRead && wanted >= this.known) void this.#readNext(wanted)
@@ -317,26 +318,29 @@ export class BookPages {
     return page
   }
 
-  /** @param {number} index of a page. */
-  async #readAgain(index) {
-    const page = this.#state.value.pages[index]
-    if (page === undefined || this.#reading.has(index)) return
-    this.#reading.add(index)
-    const response = await this.#fetch(page.path).catch((error) => ({ error }))
-    this.#reading.delete(index)
+  /** @param {Page} page */
+  async #readAgain({ path }) {
+    if (this.#reading.has(path)) return
+    this.#reading.add(path)
+    const response = await this.#fetch(path).catch((error) => ({ error }))
+    this.#reading.delete(path)
     if ('error' in response) return this.#failed(response.error)
-    if (this.#abort.signal.aborted) return
-    const { isPartial } = response
     const { pages, next } = this.#state.value
+    const index = pages.findIndex((each) => each.path === path)
+    const page = pages[index]
+    if (this.#abort.signal.aborted || page === undefined) return
+    const { isPartial } = response
     const last = response.books.findLastIndex(({ id }) => page.ids.includes(id))
     // If some of its books are gone, the first ones of the next page follow.
     const isEnd = next === undefined && index === pages.length - 1
     const books = isEnd ? response.books : response.books.slice(0, last + 1)
-    this.#set({
-      pages: pages.with(index, { ...page, ids: idsOf(books), books }),
-      isPartial,
-      error: undefined,
-    })
+    /** @type {Page[]} */
+    const read = [{ path, ids: idsOf(books), books }]
+    // If others were added, its last ones are on the page that follows in the response.
+    const rest = page.ids.slice(page.ids.indexOf(books.at(-1)?.id ?? 0) + 1)
+    if (last === response.books.length - 1 && response.next !== undefined && rest.length > 0)
+      read.push({ path: response.next, ids: rest, books: undefined })
+    this.#set({ pages: pages.toSpliced(index, 1, ...read), isPartial, error: undefined })
     this.#changed()
   }
 
