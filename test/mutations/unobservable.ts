@@ -218,6 +218,9 @@ src/store/sqlite/query-thread.ts true
 src/store/sqlite/query-thread.ts choose-second
   query.index = (await isTrueWithin(indexing, INDEX_TIME)) ? 'none' : 'as it is'
   The state of the index is read again.
+src/store/sqlite/service-lock.ts number
+  database = new DatabaseSync(file, { timeout: 0 })
+  A millisecond makes no difference.
 src/store/sqlite/store.ts number
   threads: 1,
   The commands, which use it, import, and write nothing else.

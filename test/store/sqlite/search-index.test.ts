@@ -363,6 +363,15 @@ describe('the index of a SQLite file', () => {
     assert.equal(rows, 11_000)
   })
 
+  it('has what was left unindexed when the store is opened, before anybody searches', async () => {
+    using file = newFile()
+    await (await openFile(file.path)).close()
+    using other = openConnection(file.path)
+    other.exec("INSERT INTO books (title, author, year) VALUES ('Left', 'A', 1)")
+    await openFile(file.path)
+    await untilIndexed(file.path)
+  })
+
   it('makes an index that is missing before a query needs it', async () => {
     await using file = await openedFile()
     await file.store.create({ title: 'Kept', author: 'A', year: 1 })
