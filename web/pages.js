@@ -336,7 +336,7 @@ export class BookPages {
     const books = isEnd ? response.books : response.books.slice(0, last + 1)
     /** @type {Page[]} */
     const read = [{ path, ids: idsOf(books), books }]
-    // If others were added, its last ones are on the page that follows in the response.
+    // If books were added before its last ones, these are now on the next page.
     const rest = page.ids.slice(page.ids.indexOf(books.at(-1)?.id ?? 0) + 1)
     if (last === response.books.length - 1 && response.next !== undefined && rest.length > 0)
       read.push({ path: response.next, ids: rest, books: undefined })

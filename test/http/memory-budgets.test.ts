@@ -8,7 +8,10 @@ const LENGTH = 400_000
 /** More than the share of a thread. */
 const LONG = JSON.stringify({ title: 'x'.repeat(LENGTH), author: 'A', year: 1 })
 
-/** One of so many threads, so that its share of the memory is small, with four long books, for so many lists. */
+/**
+ * One of so many threads, so that its share of the memory is small, with four long books.
+ * @param lists how many lists `first` and `second` hold back, before their first and their second page.
+ */
 async function start(t: TestContext, threads: number, { length = LENGTH, lists = 0 } = {}) {
   const [first, second] = [holdPages(t, lists), holdPages(t, lists)]
   const updating = Promise.withResolvers<void>()
@@ -39,7 +42,7 @@ async function start(t: TestContext, threads: number, { length = LENGTH, lists =
   return { first, second, call, updating: updating.promise, endUpdate: end.resolve }
 }
 
-/** Lists get a page of theirs when so many of them have asked for it and they are told to. */
+/** Holds back a page of so many lists until `go`. `allAsked` resolves when all of them have asked for it. */
 function holdPages(t: TestContext, lists: number) {
   const gate = Promise.withResolvers<void>()
   const allAsked = Promise.withResolvers<void>()
@@ -101,7 +104,7 @@ describe('when the responses of others take the memory', () => {
     [15, 1_300_000, 'identity', 2],
     [15, 1_300_000, 'gzip', 1],
   ] as const)
-    it(`of two lists in progress, ${complete} get complete that need two pages of ${length} each in ${coding} and have 128 MiB / ${threads}`, async (t) => {
+    it(`with 128 MiB for ${threads} threads, ${complete} of two lists with pages of ${length} characters can be read in full, with ${coding}`, async (t) => {
       const { call, ...pages } = await start(t, threads, { length, lists: 2 })
       const lists = [1, 2].map(async () =>
         (await call('GET', '/books', null, { 'accept-encoding': coding })).text(),
