@@ -127,8 +127,8 @@ async function readBook(id) {
   }, SLOW)
   signal.addEventListener('abort', () => dismiss())
   try {
-    const saved = Array.from(saving).find(({ book }) => book?.id === id)
-    const edit = saved ?? new Edit(await read(id, { signal }))
+    const known = [...saving, ...failed.keys()].find(({ book }) => book?.id === id)
+    const edit = known ?? new Edit(await read(id, { signal }))
     const isFree = (openDialog()?.id ?? 'editor') === 'editor'
     if (!signal.aborted && isFree && store.view === seen) open(edit)
   } catch (error) {

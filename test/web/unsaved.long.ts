@@ -111,6 +111,13 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       await page.escape()
     })
 
+  it('comes back when the book whose save failed is opened from the list', async () => {
+    await failSave('Sula', { Author: 'T. Morrison' })
+    await page.openBook('Sula')
+    assert.equal(await page.field('Author').inputValue(), 'T. Morrison')
+    assert.equal(await page.button('Open').count(), 0)
+  })
+
   it('is saved if only the response to the first attempt was lost', async () => {
     await page.openBook('Sula', { Author: 'T. M.' })
     const lose = async (route: Route) => {
