@@ -1,4 +1,5 @@
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+/** SIGHUP tells that the terminal was closed. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Signals within this time count as one, in milliseconds. Ctrl-C reaches every process of a terminal, a supervisor may
@@ -6,7 +7,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
  */
 const SAME_SIGNAL_TIME = 1000
 
-/** Calls `stop` on the first SIGINT or SIGTERM. Another one, more than a second later, ends the process at once. */
+/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP. Another one, more than a second later, ends the process at once. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => void): void {
   const ignore = () => {}
   const begin = (signal: NodeJS.Signals) => {

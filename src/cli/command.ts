@@ -56,7 +56,7 @@ export async function reportFaults(what: string, work: () => Promise<void>): Pro
 
 /**
  * @param outcome describes the state of the work, for the message "interrupted; …".
- * @returns a signal that SIGINT or SIGTERM aborts. Another one, more than a second later, ends the process at once.
+ * @returns a signal that SIGINT, SIGTERM or SIGHUP aborts. Another one, more than a second later, ends the process at once.
  */
 export function interruption(outcome: () => string): AbortSignal {
   const controller = new AbortController()

@@ -22,8 +22,8 @@ const ACCEPT_TIME = 500
 const IDLE_CHECK_INTERVAL = 50
 
 /**
- * Stops the service on SIGTERM or SIGINT, after which the process ends with code 0. Another signal, more than a second
- * later, ends it at once. Must be called before a server listens.
+ * Stops the service on SIGTERM, SIGINT or SIGHUP, after which the process ends with code 0. Another signal, more than a
+ * second later, ends it at once. Must be called before a server listens.
  * @param stop finishes the requests in flight, and then releases what they need.
  */
 export function stopOnSignal(log: Pick<FastifyBaseLogger, 'info' | 'warn'>, stop: () => Promise<void>): void {

@@ -2,24 +2,28 @@ import assert from 'node:assert/strict'
 import { it, mock } from 'node:test'
 import { onStopSignal } from '../../src/stop-signal.ts'
 
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
 it('signals within a second are one, and after it one ends the process', () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const stop = mock.fn()
   let fewest = Number.POSITIVE_INFINITY
   onStopSignal(stop)
   process.on('removeListener', (name) => {
-    if (name === 'SIGINT' || name === 'SIGTERM') fewest = Math.min(fewest, process.listenerCount(name))
+    if (SIGNALS.some((each) => each === name)) fewest = Math.min(fewest, process.listenerCount(name))
   })
   process.emit('SIGINT', 'SIGINT')
   mock.timers.tick(999)
   // With a listener the system does nothing.
-  assert.ok(process.emit('SIGINT', 'SIGINT'))
-  assert.ok(process.emit('SIGTERM', 'SIGTERM'))
+  for (const name of SIGNALS) assert.ok(process.emit(name, name))
   assert.equal(fewest, 1, 'there was no moment without one')
   assert.deepEqual(
     stop.mock.calls.map((call) => call.arguments),
     [['SIGINT']],
   )
   mock.timers.tick(1)
-  assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], [0, 0])
+  assert.deepEqual(
+    SIGNALS.map((name) => process.listenerCount(name)),
+    [0, 0, 0],
+  )
 })

@@ -59,9 +59,33 @@ src/catalogue/search-words.js if-always
 src/catalogue/search-words.js greater
   end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
   Unicode has no character at U+FFFF.
+src/catalogue/search-words.js less-or-equal minus
+  if (text.length - begin <= length) return text.slice(begin)
+  The text is cut by code points, with the same result.
+src/catalogue/book.ts fallback
+  const lengthOf = (name: TextField) => book[name]?.length ?? 0
+  No field of a book is nullable yet.
+src/catalogue/book.ts number
+  year: 1969,
+  Any year is an example.
+src/catalogue/sort-key.ts number
+  export const SORT_KEY_VERSION = 3
+  Any version that differs from those of earlier releases will do.
 src/catalogue/search-words.js choose-second
   return ASCII.test(letters) ? letters : compose(letters)
   ASCII letters are composed to themselves, in more time.
+src/config.ts number
+  if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
+  It is -1, 32 or 128.
+src/main.ts call
+  module.flushCompileCache?.()
+  A service that was killed would start more slowly.
+src/main.ts await
+  await runCommandLine(process.argv.slice(2))
+  A service that was killed would start more slowly, and later requests would take longer.
+src/resources.ts fallback
+  return readFile(paths.find((each) => existsSync(each)) ?? path)
+  A package that is not installed cannot be read from any path.
 src/config.ts number-5
   const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
   Any negative number is no length.

@@ -29,9 +29,13 @@ export function askForBody(request: IncomingMessage): void {
   expectingContinue.delete(request)
 }
 
-/** Exempts the body of a request from the server's time limit, which is for small bodies. Its reader sets a limit. */
-export function exemptFromTimeLimit(request: IncomingMessage): void {
+/**
+ * Exempts a request from the server's limits on the time of its body, which are for small bodies: its reader sets one.
+ * Also exempts its connection from the limit on idle time until it is answered, because the service may work for longer.
+ */
+export function exemptFromTimeLimits(request: IncomingMessage): void {
   bodiesWithOwnLimit.add(request)
+  request.socket.setTimeout(0)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Failure, failure } from '../envelope.ts'
-import { askForBody, exemptFromTimeLimit, startTimer } from './close.ts'
+import { askForBody, exemptFromTimeLimits, startTimer } from './close.ts'
 
 /** A client has to send this many bytes per second, averaged over `PATIENCE`, so that it does not block an import. */
 const MIN_RATE = 1024
@@ -15,7 +15,7 @@ const PATIENCE = 30_000
  * @throws Failure if the body is too large or arrives too slowly, or if the client closes the connection.
  */
 export async function* uploaded(request: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, void> {
-  exemptFromTimeLimit(request)
+  exemptFromTimeLimits(request)
   askForBody(request)
   // Keeps the connection open for the response, even if the rest of the body is not read.
   const iterator: AsyncIterator<Uint8Array> = request.iterator({ destroyOnReturn: false })

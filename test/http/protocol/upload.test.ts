@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import type { IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { failure } from '../../../src/http/envelope.ts'
 import { uploaded } from '../../../src/http/protocol/upload.ts'
@@ -12,7 +14,7 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 const STALL = { at: 10_000, time: 40_000 }
 
 const read = (iterator: () => AsyncIterator<Uint8Array>) =>
-  uploaded({ iterator } as unknown as IncomingMessage, 10 ** 9)
+  uploaded({ iterator, socket: { setTimeout() {} } } as unknown as IncomingMessage, 10 ** 9)
 
 /**
  * Passes on so many bytes after each time in milliseconds, by a clock of its own.
@@ -72,6 +74,24 @@ describe('the least rate of an upload, 1 KiB per second, averaged over half a mi
     ['lets pass what arrived while the process stood still', [[40_000, 1]], { received: 1 }, 0, true],
   ] as [string, [number, number][], object, number?, boolean?][])
     it(name, async (t) => assert.deepEqual(await receive(t, chunks, work, isStalled), expected))
+
+  it('lets a connection be idle until the request is answered, however long that takes', async (t) => {
+    const limits: (number | undefined)[] = []
+    const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
+      limits.push(request.socket.timeout)
+      if (request.method === 'POST')
+        for await (const _chunk of uploaded(request, 100)) limits.push(request.socket.timeout)
+      response.end()
+    })
+    server.setTimeout(70_000)
+    t.after(() => server.close())
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const { port } = server.address() as AddressInfo
+    for (const body of ['a book', undefined])
+      await fetch(`http://127.0.0.1:${port}`, body === undefined ? {} : { method: 'POST', body })
+    // Undici keeps the connection.
+    assert.deepEqual(limits, [70_000, 0, 70_000])
+  })
 
   it('leaves no timer behind if the sender has gone', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
