@@ -1,8 +1,9 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
-import { SEARCHED_LENGTH } from '../../catalogue/search-words.js'
+import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
-import type { Dialect, LookUp } from '../query/dialect.ts'
+import type { Condition, Dialect, LookUp, Value } from '../query/dialect.ts'
 import type { Statements } from './connection.ts'
 import { UNINDEXED } from './schema.ts'
 
@@ -12,7 +13,7 @@ export const TEXT_SIZE = TEXT_FIELDS.map((name) =>
 ).join(' + ')
 
 /** An SQL function that throws if the query was cancelled, and so stops it. */
-export const IS_WANTED = 'is_wanted'
+const IS_WANTED = 'is_wanted'
 
 /** A condition that calls it for every row. It must come first: SQLite skips it where an earlier condition fails. */
 export const WANTED = `${IS_WANTED}()`
@@ -33,10 +34,48 @@ export interface Tables {
 }
 
 /** An SQL function that computes a sort key from the name and the text of a field. */
-export const SORT_KEY = 'sort_key'
+const SORT_KEY = 'sort_key'
 
-/** An SQL function: whether a title and an author together have all words of a text as whole words. */
-export const HAS_WORDS = 'has_words'
+/** An SQL function: whether a title and an author together have all words of a text, as whole words if `isExact`. */
+const HAS_WORDS = 'has_words'
+
+/** @param isWanted throws if the query was cancelled. */
+export function addFunctions(connection: DatabaseSync, isWanted: () => number): void {
+  connection.function(IS_WANTED, isWanted)
+  connection.function(SORT_KEY, { deterministic: true }, (name, text) =>
+    sortKey(name as IndexedField, String(text)),
+  )
+  connection.function(HAS_WORDS, { deterministic: true }, (title, author, words, isExact) => {
+    const has = wordsOfBook({ title: String(title), author: String(author) })
+    const hasWord = (word: string) => has.some((each) => (isExact ? each === word : each.startsWith(word)))
+    return Number(String(words).split(' ').every(hasWord))
+  })
+}
+
+/** @param words the placeholder of a text with a space between the words. */
+const hasWords = (words: string, isExact: boolean) => {
+  const texts = INDEXED_FIELDS.map((name) => `substr(${name}, 1, ${SEARCHED_LENGTH})`)
+  return `${HAS_WORDS}(${texts}, ${words}, ${isExact})`
+}
+
+/**
+ * A condition for books that the index lacks: others may have written them after it was brought up to date for this
+ * query, which would find them by their former words and years.
+ */
+export function meetsItself({ year, yearMin = year, yearMax = year, words }: BookFilter): Condition {
+  const values: Value[] = []
+  const conditions: string[] = []
+  const add = (condition: string, value: Value) => {
+    conditions.push(condition)
+    values.push(value)
+  }
+  if (yearMin !== undefined) add('books.year >= ?', yearMin)
+  if (yearMax !== undefined) add('books.year <= ?', yearMax)
+  if (words !== undefined) add(hasWords('?', false), words.join(' '))
+  if (conditions.length === 0) return { where: 'TRUE', values }
+  // With OR, SQLite would evaluate the conditions first.
+  return { where: `iif(books.id IN ${UNINDEXED}, ${conditions.join(' AND ')}, TRUE)`, values }
+}
 
 const keyOrMade = (name: IndexedField) =>
   `iif(${UNINDEXED}.id IS NULL, indexed.${name}_key, ${SORT_KEY}('${name}', ${name})) AS ${name}_key`
@@ -90,8 +129,7 @@ export function dialectOf({ keys, words, isBehind }: Tables, database?: Statemen
       // Computed keys have no index.
       if (isBehind) return `${range} AND book_words MATCH ${bind(matching(words, true))}`
       // FTS5 would take twenty times as long as the function to check a single book.
-      const texts = INDEXED_FIELDS.map((name) => `substr(${name}, 1, ${SEARCHED_LENGTH})`)
-      return `${id} IN (SELECT id FROM book_keys WHERE ${range}) AND ${HAS_WORDS}(${texts}, ${bind(words.join(' '))})`
+      return `${id} IN (SELECT id FROM book_keys WHERE ${range}) AND ${hasWords(bind(words.join(' ')), true)}`
     },
     ...(database && !isBehind && { lookUp: lookUpIn(database) }),
     hasInTitle(text, bind) {

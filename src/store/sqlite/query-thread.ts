@@ -3,20 +3,12 @@
  * take turns, and the queries of each are answered in the order of arrival.
  */
 import { type SentPage, sentPage } from '../../catalogue/page.ts'
-import {
-  type BookFilter,
-  type BookQuery,
-  idOrder,
-  type Position,
-  type SortName,
-} from '../../catalogue/query.ts'
-import { wordsOfBook } from '../../catalogue/search-words.js'
-import { sortKey } from '../../catalogue/sort-key.ts'
+import { type BookFilter, type BookQuery, idOrder, type Position } from '../../catalogue/query.ts'
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { isTrueWithin } from '../timeout.ts'
 import { openConnection, statementCache } from './connection.ts'
-import { HAS_WORDS, IS_WANTED, SORT_KEY } from './dialect.ts'
+import { addFunctions } from './dialect.ts'
 import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
 import { path, receiveNow, serve } from './serve.ts'
 import { ThreadClient } from './threads.ts'
@@ -73,20 +65,10 @@ let isFollowing = false
 let isEnding = false
 
 // node:sqlite cannot interrupt a statement, but a user-defined function can make it fail.
-connection.function(IS_WANTED, () => {
+addFunctions(connection, () => {
   if (++rows % ROWS === 0) receiveNow()
   if (running?.isCancelled || isEnding) throw cancelled()
   return 1
-})
-
-connection.function(SORT_KEY, { deterministic: true }, (name, text) =>
-  sortKey(name as SortName, String(text)),
-)
-
-connection.function(HAS_WORDS, { deterministic: true }, (title, author, words) => {
-  const has = new Set(wordsOfBook({ title: String(title), author: String(author) }))
-  const wanted = String(words).split(' ')
-  return Number(wanted.every((word) => has.has(word)))
 })
 
 function client() {

@@ -9,7 +9,7 @@ import type { BookFilter, BookQuery, Position, SortField, SortName } from '../..
 import { sortKey } from '../../../src/catalogue/sort-key.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { openConnection, statementCache } from '../../../src/store/sqlite/connection.ts'
-import { IS_WANTED } from '../../../src/store/sqlite/dialect.ts'
+import { addFunctions } from '../../../src/store/sqlite/dialect.ts'
 import { indexState, readSqlitePage } from '../../../src/store/sqlite/query.ts'
 import { ensureSchema, UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { searchIndexOf } from '../../../src/store/sqlite/search-index.ts'
@@ -349,7 +349,7 @@ describe('the index of a SQLite file', () => {
     await untilIndexed(file.path)
     using other = openConnection(file.path)
     let rows = 0
-    other.function(IS_WANTED, () => ++rows)
+    addFunctions(other, () => ++rows)
     const readPage = (order: BookQuery['order'], filter: BookFilter = { author: 'A' }) => {
       rows = 0
       return readSqlitePage(other, { filter, order }, undefined, { books: 1, text: 1000 }, false)
@@ -361,6 +361,25 @@ describe('the index of a SQLite file', () => {
     other.exec('DROP INDEX book_keys_title')
     assert.equal((await readPage(by('title'))).count, 1)
     assert.equal(rows, 11_000)
+  })
+
+  it('finds books that others change after it was brought up to date for a query only by what they are now', async () => {
+    await using file = await openedFile()
+    const changes = ["'Beta', 1999", "'Alphabet', 1999", "'Alpha', 2000"]
+    for (const _change of changes) await file.store.create({ title: 'Alpha', author: 'A', year: 1999 })
+    await untilIndexed(file.path)
+    using other = openConnection(file.path)
+    addFunctions(other, () => 1)
+    for (const [i, change] of changes.entries())
+      other.exec(`UPDATE books SET (title, year) = (${change}) WHERE id = ${i + 1}`)
+    const found = async (filter: BookFilter) => {
+      const page = await readSqlitePage(other, { filter, order: by('title') }, undefined, PLENTY, false)
+      return booksOf(page).map(({ id }) => id)
+    }
+    assert.deepEqual(await found({ year: 1999 }), [1, 2])
+    assert.deepEqual(await found({ yearMax: 1999 }), [1, 2])
+    assert.deepEqual(await found({ words: ['alpha'] }), [2, 3])
+    assert.deepEqual(await found({ words: ['alpha'], yearMin: 1999, yearMax: 1999 }), [2])
   })
 
   it('has what was left unindexed when the store is opened, before anybody searches', async () => {
