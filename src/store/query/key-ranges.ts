@@ -28,8 +28,11 @@ export function keyRanges(
 ): AsyncIterable<KeyRange> | Iterable<KeyRange> {
   if (order === 'relevance') return rangesByRelevance(filter, searchedTitle ?? '', after, dialect)
   const all: AllBooks = (isAbove = false, isBelow = false) => {
-    const isByYear = order[0]?.name === 'year'
     const { yearMin, yearMax, ...others } = filter
+    const [year] = after ?? []
+    // A position of another filter may be outside of this one.
+    const isInside = year === undefined || ((yearMin ?? year) <= year && year <= (yearMax ?? year))
+    const isByYear = order[0]?.name === 'year' && isInside
     const clause = new WhereClause(dialect, {
       ...others,
       ...(yearMin !== undefined && !(isByYear && isAbove) && { yearMin }),
