@@ -103,6 +103,13 @@ describe('restore', () => {
       PRAGMA ignore_check_constraints = ON; INSERT INTO books VALUES (0)`)
     symlinkSync('books.db', path('link.db'))
     const before = readdirSync(directory.path)
+    const { code, stderr } = await runCommand(
+      directory.path,
+      { DB_URL: 'sqlite:empty.db' },
+      'backup',
+      'new.db',
+    )
+    assert.deepEqual([code, stderr.split(': ').at(-1)], [1, 'the file is empty, no catalogue of books\n'])
     await refused('none.db', /there is no file none\.db/)
     await refused('text.db', /text\.db: file is not a database/)
     await refused('empty.db', /empty\.db: the file is empty, no catalogue of books/)

@@ -80,9 +80,18 @@ describe('a full disk', { skip: diskMissing }, () => {
   })
 })
 
-it('a full disk leaves no half of a file of settings', { skip: diskMissing }, async () => {
+it('a full disk leaves no half of a file of settings, and a command that copies onto it names it', {
+  skip: diskMissing,
+}, async () => {
   using disk = new LoopDisk(32)
+  const directory = temporaryDirectory()
+  const service = await startService(directory.path)
+  await service.stop()
   const filler = disk.fillUp()
+  const target = join(disk.path, 'backup.db')
+  const backup = await runCommand(directory.path, { DB_URL: 'sqlite:books.db' }, 'backup', target)
+  directory.remove()
+  assert.match(backup.stderr, new RegExp(`^Cannot back up: ${target}: database or disk is full$`, 'm'))
   const init = () => runCommand(disk.path, {}, 'init')
   const { code, stderr } = await init()
   assert.deepEqual([code, stderr.replaceAll(/\S+\//g, '')], [1, NO_ROOM])

@@ -9,11 +9,12 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { backup, type DatabaseSync } from 'node:sqlite'
+import { backup } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { describeError, OperatorError } from '../../errors.ts'
 import { giveName, makeDirectory, partFileOf, replaceFile } from '../durable-files.ts'
 import { openConnection } from './connection.ts'
-import { describeProblem } from './errors.ts'
+import { describeProblem, isFull } from './errors.ts'
 import { schemaVersion } from './schema.ts'
 import { lockForService } from './service-lock.ts'
 
@@ -44,7 +45,6 @@ export async function backupSqlite(
   if (existsSync(target)) throw new OperatorError(`${target} exists already; name another file`)
   await inPartFile(source, target, async (part) => {
     await copy(source, part, progress, signal)
-    check(part)
     // Not before: SQLite could not write a file that may only be read.
     chmodSync(part, statSync(source).mode & PERMISSIONS)
     giveName(part, target)
@@ -79,8 +79,7 @@ export async function restoreSqlite(
     if (realpathSync(source) === path) throw new OperatorError(`${source} is the database itself`)
     requireClosed(path)
     return await inPartFile(source, path, async (part) => {
-      await copy(source, part, progress, signal)
-      const books = countBooks(part)
+      const books = await copy(source, part, progress, signal)
       takeOwner(part, path)
       requireClosed(path)
       const kept = existsSync(path)
@@ -108,7 +107,8 @@ async function inPartFile<Result>(
     return await fill(part)
   } catch (error) {
     if (error instanceof OperatorError) throw error
-    throw new OperatorError(`${source}: ${describeError(error)}${describeProblem(error, source)}`, {
+    const path = isFull(error) ? target : source
+    throw new OperatorError(`${path}: ${describeError(error)}${describeProblem(error, path)}`, {
       cause: error,
     })
   } finally {
@@ -139,7 +139,8 @@ function takeOwner(part: string, path: string): void {
   if (model === path) chmodSync(part, mode & PERMISSIONS)
 }
 
-async function copy(source: string, part: string, progress: Progress, signal: AbortSignal): Promise<void> {
+/** @returns how many books the copy has, which is checked. */
+async function copy(source: string, part: string, progress: Progress, signal: AbortSignal): Promise<number> {
   using database = openConnection(source)
   // A read transaction fixes the snapshot. Without it, every write of another connection would restart the copy.
   database.exec('PRAGMA query_only = ON; BEGIN')
@@ -151,22 +152,18 @@ async function copy(source: string, part: string, progress: Progress, signal: Ab
       progress(totalPages - remainingPages, totalPages)
     },
   })
-}
-
-function check(path: string): void {
-  using database = openConnection(path)
-  requireSound(database)
+  const books = countBooks(part)
+  // During the check, no signal could arrive.
+  await setImmediate()
+  signal.throwIfAborted()
+  return books
 }
 
 /** @throws unless the file is a sound catalogue that this release can read or update. */
 function countBooks(path: string): number {
   using database = openConnection(path)
   if (schemaVersion(database) === 0) throw new Error('the file is empty, no catalogue of books')
-  requireSound(database)
-  return Number(database.prepare('SELECT count(*) AS books FROM books').get()?.books)
-}
-
-function requireSound(database: DatabaseSync): void {
   const result = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
   if (result !== 'ok') throw new Error(`the copy fails its integrity check: ${result}`)
+  return Number(database.prepare('SELECT count(*) AS books FROM books').get()?.books)
 }

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
-import { backupSqlite } from '../../../src/store/sqlite/backup.ts'
+import { backupSqlite, restoreSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
 import { booksOf, inGroups, listAll, listPages } from '../pages.ts'
 import { newFile, openedFile, openFile } from './file.ts'
@@ -96,6 +96,21 @@ it('a backup that is interrupted between its steps, of which it tells, leaves no
   const backup = backupSqlite(file.path, join(file.directory, 'copy.db'), interrupt, interruption.signal)
   await assert.rejects(backup, /interrupted/)
   assert.ok(steps.length > 0 && steps.every((part) => part > 0 && part < 1), `${steps}`)
+  assert.deepEqual(readdirSync(file.directory), ['books.db'])
+})
+
+it('a backup or a restoration that is interrupted during the check of the copy changes nothing', async () => {
+  using file = newFile()
+  await (await openFile(file.path)).close()
+  const copy = join(file.directory, 'copy.db')
+  const interruption = new AbortController()
+  // A signal arrives after the check. There is no progress of so few pages, so nothing sees it before.
+  interruption.abort(new Error('interrupted'))
+  for (const write of [backupSqlite, restoreSqlite])
+    await assert.rejects(
+      write(file.path, copy, () => {}, interruption.signal),
+      /interrupted/,
+    )
   assert.deepEqual(readdirSync(file.directory), ['books.db'])
 })
 
