@@ -32,7 +32,7 @@ export interface LoginLimit {
 /** Counts failed logins by address, and makes an address wait after too many (NIST SP 800-63B §5.2.2). */
 export class LoginThrottle implements LoginLimit {
   readonly #limit: number
-  /** The times of the failures of each network, oldest first (Unix time in milliseconds). */
+  /** The times of the failures of each network, oldest first, in milliseconds of a clock that nobody sets. */
   readonly #failures = new LRUCache<string, number[]>({
     maxSize: MAX_SIZE,
     sizeCalculation: (times) => SIZE_OF_ADDRESS + times.length,
@@ -43,7 +43,7 @@ export class LoginThrottle implements LoginLimit {
     this.#limit = limit
   }
 
-  wait(address: string, now = Date.now()): number {
+  wait(address: string, now = performance.now()): number {
     if (this.#limit === 0) return 0
     const waits = this.#limits(address).map(([network, limit]) => {
       const limitingFailure = this.#failures.get(network)?.at(-limit)
@@ -58,7 +58,7 @@ export class LoginThrottle implements LoginLimit {
   }
 
   /** Counts a failure. @returns whether the address has to wait now. */
-  recordFailure(address: string, now = Date.now()): boolean {
+  recordFailure(address: string, now = performance.now()): boolean {
     if (this.#limit === 0) return false
     let isTooMany = false
     for (const [network, limit] of this.#limits(address)) {

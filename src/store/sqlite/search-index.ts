@@ -87,8 +87,11 @@ export function searchIndexOf(database: DatabaseSync) {
         if (missing !== undefined) return { books, last: -1 }
         return { books, last: isInTime ? Number.POSITIVE_INFINITY : last }
       } finally {
-        if (database.isTransaction) database.exec('ROLLBACK')
-        database.exec('PRAGMA synchronous = FULL')
+        try {
+          if (database.isTransaction) database.exec('ROLLBACK')
+        } finally {
+          database.exec('PRAGMA synchronous = FULL')
+        }
       }
     },
   }
