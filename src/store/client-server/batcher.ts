@@ -47,7 +47,7 @@ export interface Operation<Connection, Request, Result> {
 
 type Pool<Connection> = Pick<
   ConnectionPool<Connection>,
-  'run' | 'hasDoneNothing' | 'isUnknownSyntax' | 'timeout'
+  'run' | 'notConnected' | 'hasDoneNothing' | 'isUnknownSyntax' | 'timeout'
 >
 
 interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefined> {
@@ -58,6 +58,8 @@ interface Pending<Request, Result> extends PromiseWithResolvers<Result | undefin
   /** Its deadline, as `Date.now()`. */
   readonly end: number
   timer?: NodeJS.Timeout
+  /** `over`: its time was over before it was sent, so it never will be. */
+  state?: 'sent' | 'over'
 }
 
 /**
@@ -199,8 +201,9 @@ export class Batcher<Connection, Request, Result> {
     const time = Math.max(...batch.map(({ end }) => end)) - Date.now()
     const work = async (connection: Connection) => {
       // The clients of the others have been told meanwhile that they failed.
-      const taken = alone ? batch : batch.filter(({ end }) => Date.now() < end)
+      const taken = batch.filter(({ end, state }) => state !== 'over' && (alone || Date.now() < end))
       if (taken.length === 0) return new Map<Pending<Request, Result>, Result | undefined>()
+      for (const pending of taken) pending.state = 'sent'
       const requests = taken.map(({ request }) => request)
       const end = Math.min(...taken.map(({ end }) => end))
       const results = await perform(connection, requests, end, alone)
@@ -219,15 +222,18 @@ export class Batcher<Connection, Request, Result> {
     settle()
   }
 
-  /** A waiting request is never done. One under way waits a little longer: the pool may know whether it was stored. */
+  /** One that was sent waits a little longer: the pool may know whether it was stored. */
   #expire(pending: Pending<Request, Result>): void {
-    if (!this.#waiting.has(pending)) {
-      const late = () => pending.reject(notAnswered(this.#pool.timeout, this.#isWrite))
-      pending.timer = setTimeout(late, GRACE_TIME)
+    const { timeout } = this.#pool
+    if (pending.state === 'sent') {
+      pending.timer = setTimeout(() => pending.reject(notAnswered(timeout, this.#isWrite)), GRACE_TIME)
       return
     }
-    this.#removeWaiting(pending)
-    pending.reject(this.#notDone())
+    pending.state = 'over'
+    // If it does not wait, its batch waits for a connection.
+    const isWaiting = this.#waiting.has(pending)
+    if (isWaiting) this.#removeWaiting(pending)
+    pending.reject(isWaiting ? this.#notDone() : this.#pool.notConnected(timeout))
   }
 
   /** The error for a request that was not done in time and never will be. */

@@ -96,6 +96,13 @@ export class ConnectionPool<Connection> {
     return this.#driver.meaningOf(error).isUnknownSyntax === true
   }
 
+  /** The error for work that had no connection in time. @param time in milliseconds. */
+  notConnected(time: number, cause = this.#connections.connectError): StoreUnavailable {
+    const message = `no connection to the database server was available within ${seconds(time)}`
+    const reason = cause === undefined ? 'timeout' : (this.#driver.meaningOf(cause).reason ?? 'other')
+    return new StoreUnavailable(message, { cause, reason, nothingWritten: true })
+  }
+
   renew(): void {
     this.#connections.renew()
   }
@@ -158,13 +165,8 @@ export class ConnectionPool<Connection> {
     const user: User = { kind, client }
     const begin = Date.now()
     let isConnected = false
-    const late = () => {
-      if (isConnected) return notAnswered(time, kind === 'write', cause)
-      const message = `no connection to the database server was available within ${seconds(time)}`
-      const why = cause ?? this.#connections.connectError
-      const reason = why === undefined ? 'timeout' : (this.#driver.meaningOf(why).reason ?? 'other')
-      return new StoreUnavailable(message, { cause: why, reason, nothingWritten: true })
-    }
+    const late = () =>
+      isConnected ? notAnswered(time, kind === 'write', cause) : this.notConnected(time, cause)
     const deadline = startDeadline(end - begin, late, signal)
     try {
       const connection = await this.#connections.acquire(user, deadline.passed)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { Batcher } from '../../../src/store/client-server/batcher.ts'
-import { DEADLINE, pass, settle, useDriver } from './fake-driver.ts'
+import { DEADLINE, driver, newPool, pass, settle, useDriver, watch } from './fake-driver.ts'
 
 const MAX_WAITING = 5000
 const MAX_BATCH_TEXT = 256 * 1024
@@ -51,6 +51,7 @@ class FakeOperation {
   constructor(batches = 1) {
     const pool: ConstructorParameters<FakeBatcher>[0] = {
       timeout: DEADLINE,
+      notConnected: () => assert.fail('it waits for no connection'),
       hasDoneNothing: (error) => error !== ERRORS.lost,
       isUnknownSyntax: (error) => error === ERRORS.unknown,
       run: async (work, { time } = {}) => {
@@ -263,6 +264,25 @@ it('the deadline of a request is four seconds after its own arrival, and one tha
     pass 1 -> b=timeout
     done x
     send c -> [c]`))
+
+it('one whose batch waits for a connection until its deadline is certainly not stored, and never sent', async () => {
+  const connected = Promise.withResolvers<void>()
+  driver.connecting = () => connected.promise
+  const perform = async (_: unknown, requests: readonly string[]) => requests
+  const batcher = new Batcher(newPool(1), { kind: 'write', perform })
+  const send = (request: string) => watch(batcher.do(request))
+  const alone = send('alone')
+  await pass(500)
+  const early = send('early')
+  await pass(500)
+  const late = send('late')
+  // After the deadline of the first, the two others are a batch.
+  await pass(DEADLINE - 400)
+  connected.resolve()
+  await settle()
+  for (const { error } of [alone, early]) assert.ok(error instanceof StoreUnavailable && error.nothingWritten)
+  assert.equal(late.value, 'late')
+})
 
 for (const [count, length] of [
   [MAX_WAITING, 0],
