@@ -147,9 +147,9 @@ export class BookIndexer {
       }
       if (stale.some(({ isReadOnly }) => isReadOnly)) return false
       const step = this.#entriesOfSome(stale)
-      // The account may only have the right to read.
+      // The account may only have the right to read, or the disk of the server is full.
       const stored = await this.#index.store(step).catch((error: unknown) => {
-        if (error instanceof StoreUnavailable && error.reason === 'read_only') return undefined
+        if (error instanceof StoreUnavailable) return undefined
         throw error
       })
       if (stored === undefined) return false

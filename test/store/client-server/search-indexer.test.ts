@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { wordsOfBook } from '../../../src/catalogue/search-words.js'
+import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { BookIndexer } from '../../../src/store/client-server/search-indexer.ts'
+
+const BOOK = { id: 1, title: 'T', author: 'A', fingerprint: 'f', isReadOnly: false }
 
 /** Of which a step can make the words of few books only. */
 const COSTLY = '㌖'.repeat(4000)
@@ -44,3 +47,11 @@ it('the index of words on a server ends with the step that is being done', async
   const steps = await indexAll(1000, COSTLY, (indexer) => indexer.close())
   assert.equal(steps.length, 1)
 })
+
+for (const reason of ['disk', 'read_only', 'conflict'] as const)
+  it(`the index of words on a server is incomplete, and searches go on, while it cannot be written: ${reason}`, async () => {
+    const store = () => Promise.reject(new StoreUnavailable('it is not stored', { reason }))
+    const indexer = new BookIndexer({ valuesOf: wordsOfBook, stale: async () => [BOOK], store })
+    assert.equal(await indexer.bringUpToDate(60_000), false)
+    await indexer.close()
+  })
