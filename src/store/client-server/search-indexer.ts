@@ -69,7 +69,7 @@ export class BookIndexer {
   readonly #timer: NodeJS.Timeout
   #writes = 0
   #isClosed = false
-  /** When the running pass began; undefined if none runs. */
+  /** When the running pass began, as `performance.now()`, which nobody sets back; undefined if none runs. */
   #beganAt: number | undefined
   /** When the last pass began, if everything was indexed after it. */
   #completeAt = Number.NEGATIVE_INFINITY
@@ -95,8 +95,8 @@ export class BookIndexer {
    * @throws the reason of the signal; else what the index throws.
    */
   async bringUpToDate(time: number, signal?: AbortSignal, maxAge = 0): Promise<boolean> {
-    if (Date.now() - this.#completeAt < maxAge) return true
-    if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
+    if (performance.now() - this.#completeAt < maxAge) return true
+    if (this.#beganAt === undefined || performance.now() - this.#beganAt < time)
       return isTrueWithin(this.#pass(), time, signal)
     this.#begin()
     return false
@@ -119,7 +119,7 @@ export class BookIndexer {
   #pass(): Promise<boolean> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
-      const beganAt = Date.now()
+      const beganAt = performance.now()
       this.#beganAt = beganAt
       const pass = this.#indexAll()
         .then((isComplete) => {

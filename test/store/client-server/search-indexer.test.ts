@@ -55,3 +55,19 @@ for (const reason of ['disk', 'read_only', 'conflict'] as const)
     assert.equal(await indexer.bringUpToDate(60_000), false)
     await indexer.close()
   })
+
+it('the index of words on a server is brought up to date for each search, also after the clock was set back', async (t) => {
+  let looks = 0
+  const stale = async () => {
+    looks++
+    return []
+  }
+  t.mock.timers.enable({ apis: ['Date'], now: 3600_000 })
+  const indexer = new BookIndexer({ valuesOf: wordsOfBook, stale, store: async () => 0 })
+  await indexer.bringUpToDate(60_000)
+  t.mock.timers.setTime(0)
+  const before = looks
+  await indexer.bringUpToDate(60_000)
+  await indexer.close()
+  assert.ok(looks > before)
+})
