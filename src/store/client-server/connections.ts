@@ -211,7 +211,8 @@ export class Connections<Connection> {
   /** Makes work that begins from now on use new connections, unless all were replaced a moment ago. */
   renew(): void {
     // Many requests may find the same fault, some of them on a connection that is new already.
-    if (Date.now() < this.#renewedAt + RENEW_PAUSE) return
+    const age = Date.now() - this.#renewedAt
+    if (age >= 0 && age < RENEW_PAUSE) return
     this.#renewedAt = Date.now()
     // As if they were lost: those in use are destroyed when their work is done.
     this.#alive.clear()

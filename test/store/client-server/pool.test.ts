@@ -223,6 +223,7 @@ describe('a connection whose work fails', () => {
 
 it('connections are renewed once, however many callers find them read-only at the same time', async () => {
   const pool = newPool(3)
+  await pass(1)
   const [first, second] = await beginAll(pool, 2)
   first?.reject(meaning('moved'))
   await settle()
@@ -232,6 +233,10 @@ it('connections are renewed once, however many callers find them read-only at th
   await settle()
   // It is idle since the work of the second began, but it was made after the first had failed.
   assert.equal(fresh.state, 'open')
+  // The clock is set back.
+  mock.timers.setTime(0)
+  pool.renew()
+  assert.equal(fresh.state, 'destroyed')
 })
 
 describe('work that fails', () => {
