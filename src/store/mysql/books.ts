@@ -48,7 +48,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
   const INSERT = `INSERT INTO books (${columnsOf(schema)}) VALUES ?`
   const deleteOf = (from: string) =>
     hasWords
-      ? `DELETE books, ${WORDS} FROM ${from} LEFT JOIN ${WORDS} ON book = books.id`
+      ? `DELETE books, ${WORDS} FROM ${from} LEFT JOIN ${WORDS} ON ${WORDS}.book = books.id`
       : `DELETE books FROM ${from}`
   const DELETE_EACH = deleteOf(LISTED_BOOKS)
   const DELETE_ONE = `${deleteOf('books')} WHERE books.id = ?`

@@ -106,7 +106,7 @@ function indexOf(
     UPDATE books SET ${set}
     FROM unnest($1::bigint[], $2::text[], ${columns.map((_, i) => `$${i + 3}::text[]`)})
       AS indexed (book, fingerprint, ${columns})
-    WHERE id = book AND indexed.fingerprint = ${FINGERPRINT} AND ${isStale}`
+    WHERE books.id = indexed.book AND indexed.fingerprint = ${FINGERPRINT} AND ${isStale}`
   return {
     valuesOf,
     stale: (after) => pool.run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),

@@ -24,10 +24,11 @@ export async function selectStatistics(
   { where, values }: Condition,
   dialect: Dialect,
 ): Promise<Statistics> {
+  // By place, because the table may have columns of the same names.
   const group = async (part: string, limit: number) =>
     (await select(
       `SELECT ${part} AS part, count(*) AS total FROM ${from} WHERE ${where}
-       GROUP BY part ORDER BY total DESC, part LIMIT ${limit}`,
+       GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`,
       values,
     )) as readonly Group[]
   const year = dialect.key('year')

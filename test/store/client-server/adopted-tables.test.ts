@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { StoreNotOpened } from '../../../src/catalogue/store.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { listAll, plain } from '../pages.ts'
+import { inGroups, listAll, plain } from '../pages.ts'
+import { assertComplete, insert, TITLES } from './plain-search.ts'
 import { onServers, type PreparedDatabase, prepareDatabase } from './prepared-database.ts'
 import { TABLES } from './tables-of-others.ts'
 
@@ -21,7 +22,10 @@ const BOOKS = [
 
 onServers('a table of books that was there before', (engine, databases) => {
   it('is used as it stands, with what is NULL in it', async (t) => {
-    const { open, query } = await prepareDatabase(t, databases, () => [TABLES[engine].suiting, ROWS])
+    const { url, open, query, run } = await prepareDatabase(t, databases, () => [
+      TABLES[engine].suiting,
+      ROWS,
+    ])
     const store = await open()
     /** What other programs see. */
     const stored = async () => {
@@ -56,6 +60,13 @@ onServers('a table of books that was there before', (engine, databases) => {
     for (const [i, book] of updated.entries())
       assert.equal(await store.delete(book.id, i === 0 ? undefined : book), true)
     assert.deepEqual(await listAll(store), [created])
+    await run(insert(TITLES))
+    // With indexes too, which only the owner may add.
+    if (engine === 'postgres') await run(`ALTER TABLE books OWNER TO ${nameIn(url)}`)
+    const owner = await open()
+    const imported = await owner.import(inGroups([created, { ...created, year: 9 }]), { skipExisting: true })
+    assert.deepEqual(imported, { added: 1, skipped: 1 })
+    await assertComplete(owner)
   })
 
   for (const [sql, ...says] of TABLES[engine].unsuiting)

@@ -29,6 +29,11 @@ function create(kind: string, columns: Record<string, string>): string {
   return `CREATE ${kind} books (${defined.map((column) => column.join(' ')).join(', ')})`
 }
 
+/** Names that the statements of the service use too. */
+const NAMES =
+  'part total book books word words fingerprint given new imported indexed size sizes candidates created place sort_key'
+const SAME_NAMES = Object.fromEntries(NAMES.split(' ').map((name) => [name, 'integer']))
+
 /** The table that GORM makes. */
 export const GORM: Readonly<Record<ServerEngine, string>> = { postgres: postgresTable(), mysql: mysqlTable() }
 
@@ -44,6 +49,7 @@ const postgres: Tables = {
       created_at: 'timestamptz NOT NULL DEFAULT now()',
       isbn: "text NOT NULL DEFAULT ''",
       serial: 'bigint GENERATED ALWAYS AS IDENTITY',
+      ...SAME_NAMES,
       length: "integer GENERATED ALWAYS AS (length(coalesce(title, ''))) STORED",
     }),
   ].join(';'),
@@ -73,6 +79,7 @@ const mysql: Tables = {
       created_at: 'timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP',
       updated_at: 'timestamp NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP',
       isbn: "varchar(20) NOT NULL DEFAULT ''",
+      ...SAME_NAMES,
       length: 'bigint GENERATED ALWAYS AS (CHAR_LENGTH(title)) STORED',
     },
     'DEFAULT CHARSET=latin1',
