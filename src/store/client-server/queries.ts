@@ -102,7 +102,9 @@ export function queriesOf<Connection>(
       const read = (dialect: Dialect, run: Query) =>
         readPage(sourceOf(dialect, run, texts), query, after, bounds)
       const kind = filter.words === undefined ? 'page' : 'search'
-      return run(read, kind, filter, options, (texts.length > 0 || filtersTexts(filter)) && 'incomplete')
+      // Relevance is a matter of the sort key of the title.
+      const needsKeys = order === 'relevance' || texts.length > 0 || filtersTexts(filter)
+      return run(read, kind, filter, options, needsKeys && 'incomplete')
     },
 
     count: (filter, options) =>

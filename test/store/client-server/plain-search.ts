@@ -52,7 +52,7 @@ export async function walk(store: Store, query: BookQuery, limit = 7) {
 /** Compares lists and searches with a plain search of all books, once the last writes of others are sorted. */
 export async function assertComplete(store: Store): Promise<void> {
   const all = await listAll(store)
-  for (const query of [...ORDERS, ...SEARCHES]) {
+  for (const query of [...SEARCHES, ...ORDERS]) {
     const expected = { books: responseOf(all, query), incomplete: 0 }
     await until(`the plain search is equal: ${JSON.stringify(query)}`, async () =>
       isDeepStrictEqual(await walk(store, query), expected),
