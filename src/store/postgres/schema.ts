@@ -127,12 +127,21 @@ const ADMINISTRATION = `
       'public')) AS schema,
     CASE WHEN to_regclass('books') IS NOT NULL THEN ${SEQUENCE} END AS sequence`
 
+/** The table that has an index of this name, if it is another one in the schema of the table of books. */
+const OTHER_TABLE = `
+  SELECT indrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE relname = $1 AND indrelid <> to_regclass('books')
+    AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('books'))`
+
 const editor: SchemaEditor<pg.Client> = {
   columns: async (client) => (await client.query<Column>(COLUMNS)).rows,
   objects: async (client) => (await client.query<{ name: string }>(OBJECTS)).rows.map(({ name }) => name),
   async execute(client, sql) {
     const [, name] = /^CREATE INDEX (\S+)/.exec(sql) ?? []
     if (name === undefined) return client.query(`${LIMITS}; ${sql}`)
+    // It stays with a table that is renamed. The error of the server is that of a lost race, which is tried again.
+    const [other] = (await client.query<{ name: string }>(OTHER_TABLE, [name])).rows
+    if (other) throw new Error(`the index ${name} belongs to the table ${other.name}: rename or drop it`)
     const [row] = (await client.query<{ concurrent: boolean }>(IS_CONCURRENT)).rows
     return row?.concurrent ? createIndex(client, name, sql) : client.query(`${LIMITS}; ${sql}`)
   },

@@ -34,6 +34,16 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.ok(offset <= 0 && offset > -30, `${offset} s`)
   })
 
+  it('says at start which of its indexes a renamed table has kept, and goes on without', async (t) => {
+    const { open, run, reports } = await prepareDatabase(t, databases)
+    await (await open()).close()
+    await run('ALTER TABLE books RENAME TO books_old')
+    const store = await open()
+    assert.match(String(reports), /index sort_keys_3_due belongs to the table books_old: rename or drop it\b/)
+    assert.match(String(reports), /index books_by_search_words_2 belongs to the table books_old\b/)
+    await store.create({ title: 'T', author: 'A', year: 1 })
+  })
+
   it('says that it has no password, where the server asks for one', async (t) => {
     const { url } = await prepareDatabase(t, databases)
     const driver = new PostgresDriver({ ...parsePostgresUrl(url), password: undefined })
