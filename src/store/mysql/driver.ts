@@ -24,11 +24,18 @@ const STATE = `
 const READ_ONLY_SESSION = `
   SHOW SESSION VARIABLES WHERE variable_name IN ('tx_read_only', 'transaction_read_only') AND value = 'ON'`
 
+interface Endpoint {
+  readonly socket: Socket
+  readonly address: Address
+  /** Identifies the server, which the address may not: it may be that of a balancer. */
+  readonly server: string
+}
+
 export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements Driver<Connection> {
   readonly meaningOf = meaningOf
   /** How long to wait for a lock, in seconds. */
   readonly #lockTime: number
-  readonly #endpoints = new WeakMap<Connection, { readonly socket: Socket; readonly address: Address }>()
+  readonly #endpoints = new WeakMap<Connection, Endpoint>()
 
   /** @param timeout how long an operation of the store may take, in milliseconds. */
   constructor(target: MysqlTarget, latest = () => target, timeout = DEFAULT_TIMEOUT) {
@@ -38,12 +45,14 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
 
   /** Uses another connection, because the server reads nothing from this one until its statement ends. */
   async cancel(connection: Connection): Promise<void> {
-    const { address } = this.#endpoints.get(connection) ?? {}
+    const { address, server } = this.#endpoints.get(connection) ?? {}
     if (address === undefined) return
     const time = new ConnectTime(CONNECT_TIME)
     const [canceller] = await this.open(address, time).finally(() => time.end())
     try {
-      await canceller.query(`KILL QUERY ${connection.threadId}`)
+      // On another server, somebody else may have this thread.
+      if (this.#endpoints.get(canceller)?.server === server)
+        await canceller.query(`KILL QUERY ${connection.threadId}`)
     } finally {
       this.destroy(canceller)
     }
@@ -91,10 +100,10 @@ export class MysqlDriver extends HostDriver<Connection, MysqlTarget> implements 
         ...(password !== undefined && { password }),
         ...(tls !== undefined && { ssl: sslOptions(tls) }),
       })
-      this.#endpoints.set(connection, { socket, address: { host, port } })
       // Without a listener, the error of a lost connection would end the process. Statements on it fail anyway.
       connection.on('error', () => {})
-      await settleConnection(connection, this.#lockTime)
+      const server = await settleConnection(connection, this.#lockTime)
+      this.#endpoints.set(connection, { socket, address: { host, port }, server })
       return [connection, checksRole(this.target) && (await isReadOnly(connection))] as const
     } catch (error) {
       socket.destroy()

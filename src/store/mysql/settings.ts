@@ -32,20 +32,27 @@ const settings = (lockTime: number): Settings => ({
   wsrep_retry_autocommit: 0,
 })
 
-/** @param lockTime how long to wait for a lock, in seconds. */
-export async function settleConnection(connection: Connection, lockTime: number): Promise<void> {
+/** Variables that together differ from one server to another. Not every server has all. */
+const IDENTITY = ['hostname', 'port', 'server_id', 'server_uuid']
+
+/** @param lockTime how long to wait for a lock, in seconds. @returns a text that identifies the server. */
+export async function settleConnection(connection: Connection, lockTime: number): Promise<string> {
+  let server = ''
   const set = (settings: readonly Setting[]) => connection.query(`SET SESSION ${settings.map(assignment)}`)
   await set(Object.entries(NO_LIMITS))
   await applySettings(settings(lockTime), {
     async read(names) {
       type Variable = { Variable_name: string; Value: string } & RowDataPacket
       const sql = 'SHOW SESSION VARIABLES WHERE variable_name IN (?)'
-      const [rows] = await connection.query<Variable[]>(sql, [names])
-      return new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Value]))
+      const [rows] = await connection.query<Variable[]>(sql, [[...names, ...IDENTITY]])
+      const values = new Map(rows.map(({ Variable_name, Value }) => [Variable_name, Value]))
+      server = IDENTITY.map((name) => values.get(name)).join(' ')
+      return values
     },
     set,
     meaningOf,
   })
+  return server
 }
 
 const assignment = ([name, value]: Setting) => `${name} = ${typeof value === 'string' ? `'${value}'` : value}`

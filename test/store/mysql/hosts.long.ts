@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
@@ -8,11 +10,16 @@ import type { DatabaseServer } from '../../support/database-server.ts'
 import { engineMissing } from '../../support/engines.ts'
 import { startMariadb } from '../../support/mariadb-server.ts'
 import { memoryDirectory } from '../../support/server-directory.ts'
+import { temporaryDirectory } from '../../support/service.ts'
 
 const directory = memoryDirectory()
 
 /** How many transactions were begun, on any connection to the server. */
 const transactions = (server: DatabaseServer) => server.query("SHOW GLOBAL STATUS LIKE 'Com\\_begin'")
+
+/** Finds a statement that sleeps and has not been cancelled. */
+const SLEEPING = `
+  SELECT 1 FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)' AND command = 'Query'`
 
 describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
   let writable: DatabaseServer
@@ -22,7 +29,7 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     const servers = await Promise.all([startMariadb(options), startMariadb(options)])
     writable = servers[0]
     readOnly = servers[1]
-    await readOnly.query("CREATE USER u@'%' IDENTIFIED BY 'p'")
+    for (const server of servers) await server.query("CREATE USER u@'%' IDENTIFIED BY 'p'")
     await readOnly.query('SET GLOBAL read_only = 1')
   })
   after(() => Promise.all([writable?.remove(), readOnly?.remove()]))
@@ -93,11 +100,36 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     const driver = new MysqlDriver(parseMysqlUrl(`${hosts}?target_session_attrs=read-only`))
     const connection = await driver.connect()
     const slept = connection.query('SELECT SLEEP(1000)').catch((error) => error.errno)
-    const sleeping = "SELECT 1 FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)'"
-    await until('it sleeps', async () => (await readOnly.query(sleeping)).length === 1)
+    await until('it sleeps', async () => (await readOnly.query(SLEEPING)).length === 1)
     await driver.cancel(connection)
     // A sleep that is interrupted is not an error for every server.
     await slept
     await driver.end(connection)
+  })
+  it('cancels nothing on another server that has the same address, as behind a balancer', async (t) => {
+    const directory = temporaryDirectory()
+    t.after(directory.remove)
+    const path = join(directory.path, 'mysql.sock')
+    const driver = new MysqlDriver(parseMysqlUrl(`mysql://u:p@localhost/information_schema?socket=${path}`))
+    const connectTo = (server: DatabaseServer) => {
+      rmSync(path, { force: true })
+      symlinkSync(server.socket ?? assert.fail('it has no socket'), path)
+      return driver.connect()
+    }
+    let [own, others] = [await connectTo(writable), await connectTo(readOnly)]
+    while (own.threadId !== others.threadId) {
+      const isBehind = own.threadId < others.threadId
+      await driver.end(isBehind ? own : others)
+      if (isBehind) own = await connectTo(writable)
+      else others = await connectTo(readOnly)
+    }
+    const slept = others.query('SELECT SLEEP(1000)').catch(() => {})
+    await until('it sleeps', async () => (await readOnly.query(SLEEPING)).length === 1)
+    await driver.end(await connectTo(readOnly))
+    await driver.cancel(own)
+    assert.equal((await readOnly.query(SLEEPING)).length, 1)
+    await driver.cancel(others)
+    await slept
+    for (const connection of [own, others]) await driver.end(connection)
   })
 })
