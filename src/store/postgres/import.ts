@@ -42,12 +42,17 @@ const insertInto = (
   columns: readonly string[],
   extras: Extras,
   condition = `$${NEXT + 1}::bigint IS NULL`,
+  overriding = '',
 ) => `
-  INSERT INTO books (${[...columns, ...extras.columns]})
+  INSERT INTO books (${[...columns, ...extras.columns]}) ${overriding}
   SELECT ${[...columns, ...extras.values('imported')]}
   FROM unnest(${[...VALUES, `$${NEXT}::bigint[]`, ...extras.lists(NEXT + 2)]})
   WITH ORDINALITY AS imported (${[...FIELD_NAMES, 'id', ...extras.names]}, place)
   WHERE ${condition} ORDER BY place`
+
+/** Whether the server accepts own ids only with OVERRIDING SYSTEM VALUE, which CockroachDB does not know. */
+const IS_ALWAYS_GENERATED = `
+  SELECT FROM pg_attribute WHERE attrelid = to_regclass('books') AND attname = 'id' AND attidentity = 'a'`
 
 /** Never sets the sequence back. */
 const CONTINUE_IDS = `
@@ -56,12 +61,16 @@ const CONTINUE_IDS = `
 
 export function postgresImport(client: pg.Client, schema: Schema, keepIds = false): ImportTransaction {
   const extras = extrasOf(schema)
-  const all = insertInto(keepIds ? COLUMNS : FIELD_NAMES, extras)
+  let all = insertInto(keepIds ? COLUMNS : FIELD_NAMES, extras)
   const onlyNew = insertInto(FIELD_NAMES, extras, schema.hasKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
   let stored = 0
   let storing = Promise.resolve()
   return {
-    begin: () => client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${schema.hasKeys ? USE_INDEX : ''}`),
+    async begin() {
+      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${schema.hasKeys ? USE_INDEX : ''}`)
+      if (keepIds && (await client.query(IS_ALWAYS_GENERATED)).rows.length > 0)
+        all = insertInto(COLUMNS, extras, undefined, 'OVERRIDING SYSTEM VALUE')
+    },
     async number(sql) {
       const { rows } = await client.query<{ value: number | null }>(sql)
       return Number(rows[0]?.value ?? 0)

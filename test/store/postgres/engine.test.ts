@@ -121,10 +121,15 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     await until('the server has ended that', async () => (await analyzing()) === 0)
   })
 
-  for (const options of [{ skipExisting: true }, { keepIds: true }])
-    it(`stores the words of imported books with them, if they are short: ${JSON.stringify(options)}`, async (t) => {
-      const { open, query } = await prepareDatabase(t, databases)
+  for (const [options, ids] of [
+    [{ skipExisting: true }, 'BY DEFAULT'],
+    [{ keepIds: true }, 'BY DEFAULT'],
+    [{ keepIds: true }, 'ALWAYS'],
+  ] as const)
+    it(`stores the words of imported books with them, if they are short: ${JSON.stringify(options)}, ids generated ${ids}`, async (t) => {
+      const { open, run, query } = await prepareDatabase(t, databases)
       const store = await open()
+      await run(`ALTER TABLE books ALTER id SET GENERATED ${ids}`)
       const titles = [...Array<string>(MANY).fill('Title'), 'Title '.repeat(100)]
       const books = titles.map((title, i) => ({ id: i + 1, title, author: 'A', year: 1 }))
       await store.import(inGroups(books, 500), options)
