@@ -120,7 +120,7 @@ const page = () => html`
 `
 
 function exportList() {
-  if (store.view.sort === DUPLICATES) selecting.use((part) => part.exportListed())
+  if (store.view.sort === DUPLICATES) selecting.use((part) => void part.exportListed())
   else exporting.use((part) => part.exportBooks(addressOf(store.view)))
 }
 

@@ -56,7 +56,13 @@ export function selectCopies() {
   )
 }
 
-export const exportListed = () => exportAsCsv(listed())
+/** Saves the list once all of it is there. After an error it is read again. */
+export async function exportListed() {
+  const { pages } = store
+  if (!pages || !isCurrent(pages)) return void tell({ text: words.list.loading })
+  const books = await reading(pages.read(0, Infinity))
+  if (books) exportAsCsv(books)
+}
 
 /** The books of the list, which has to be in memory as a whole. */
 const listed = () =>

@@ -54,6 +54,22 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
     await page.showsTitles(...TITLES)
   })
 
+  it('are saved only once they are listed', async () => {
+    const files: string[] = []
+    page.on('download', (file) => files.push(file.suggestedFilename()))
+    const held = await page.hold('GET', /sort=author/, () => page.sortBy('Duplicates'))
+    await page.chooseInMenu('Export…')
+    await page.locator('.notice', { hasText: 'Loading…' }).waitFor()
+    await held.release()
+    await page.showsTitles(...TITLES)
+    await page.route(/sort=author/, (route) => route.abort())
+    await page.reload()
+    await page.getByRole('heading', { name: 'The service is not responding' }).waitFor()
+    await page.chooseInMenu('Export…')
+    await page.shows('Try again in a moment.')
+    assert.deepEqual(files, [])
+  })
+
   it('are those of the books that are searched for, or none', async () => {
     await page.search('emma')
     await showDuplicates()
