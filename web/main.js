@@ -77,7 +77,13 @@ const actions = {
 function acceptDrops() {
   const mark = (/** @type {boolean} */ isOver) =>
     document.documentElement.classList.toggle('dragging', isOver)
+  /** Whether the browser moves a text into a field. @param {DragEvent} event */
+  const isText = ({ dataTransfer, target }) =>
+    dataTransfer?.types.includes('Files') !== true &&
+    target instanceof Element &&
+    target.matches('input, textarea')
   addEventListener('dragover', (event) => {
+    if (isText(event)) return
     event.preventDefault()
     mark(event.dataTransfer?.types.includes('Files') === true)
   })
@@ -85,6 +91,7 @@ function acceptDrops() {
     if (relatedTarget === null) mark(false)
   })
   addEventListener('drop', (event) => {
+    if (isText(event)) return
     event.preventDefault()
     mark(false)
     const [file] = event.dataTransfer?.files ?? []

@@ -2,7 +2,7 @@ import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { Columns } from './columns.js'
 import { csvOf } from './csv.js'
-import { assign, Dialog, find, progressBar, reactive, restoreFocus, tell } from './dialog.js'
+import { assign, Dialog, find, openDialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
 import { saveFile } from './export.js'
 import { icon } from './icons.js'
 import { booksAfter, newestId, tellImported } from './imported.js'
@@ -43,7 +43,7 @@ const isStoring = () => state.phase === 'storing' || state.phase === 'cancelling
 
 /** @param {File | undefined} chosen a file that was dropped on the web page. */
 export function openImport(chosen) {
-  if (chosen !== undefined && currentToken() === '') return
+  if (chosen !== undefined && (currentToken() === '' || openDialog()?.id === 'login')) return
   if (isStoring() && chosen !== undefined) return void tell({ text: words.import.running })
   if (!isStoring()) choose(chosen)
   show()

@@ -166,13 +166,19 @@ describe('an import by the web page', { skip: browserMissing }, () => {
   })
 
   it('begins when a file is dropped on the page', async () => {
+    const FILE = `new File(['title,author,year\\nA,Dropped,1'], 'Dropped.csv')`
     /** @returns whether the browser does what it does by itself, such as showing the file. */
-    const drag = (type: string) =>
+    const drag = (type: string, what = FILE, where = 'body') =>
       page.evaluate(`{
         const dataTransfer = new DataTransfer()
-        dataTransfer.items.add(new File(['title,author,year\\nA,Dropped,1'], 'Dropped.csv'))
-        dispatchEvent(new DragEvent('${type}', { dataTransfer, cancelable: true }))
+        dataTransfer.items.add(${what})
+        document.querySelector('${where}').dispatchEvent(new DragEvent('${type}', { dataTransfer, cancelable: true, bubbles: true }))
       }`)
+    for (const type of ['dragover', 'drop']) {
+      assert.equal(await drag(type, `'A text', 'text/plain'`), false)
+      assert.equal(await drag(type, `'A text', 'text/plain'`, '.q input'), true)
+    }
+    assert.equal(await drag('dragover', FILE, '.q input'), false)
     assert.equal(await drag('dragover'), false)
     await page.locator('.dragging').waitFor()
     await drag('dragleave')
@@ -188,5 +194,12 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.button('Import 1 book').click()
     await page.shows('Imported 1 book.')
     assert.equal(await stored('Dropped'), 1)
+    // Not above the question for the password.
+    await page.refuse(/q=dropped/, 401, 1)
+    await page.search('dropped')
+    await page.shows('Session expired')
+    await drag('drop')
+    await page.enterPassword()
+    assert.equal(await page.dialog().count(), 0)
   })
 })
