@@ -139,7 +139,7 @@ function arrived(some) {
   }
   if (some !== store.pages) return
   // The service refuses its cursors after a restart with another secret.
-  if (some.error instanceof Refused && some.error.status === 400 && some.length > 0) return void load()
+  if (some.error instanceof Refused && some.error.status === 400 && some.length > 0) return void load(top)
   const wasAway = isAway
   isAway = some.error !== undefined && !(some.error instanceof Refused)
   clearTimeout(retrying)
