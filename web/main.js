@@ -165,7 +165,8 @@ function orders() {
 
 function chips() {
   const { q, author, yearMin, yearMax } = store.view
-  const isOfYears = readYear(yearMin) !== undefined || readYear(yearMax) !== undefined
+  const [min = '', max = ''] = [yearMin, yearMax].map((text) => (readYear(text) === undefined ? '' : text))
+  const isOfYears = min !== '' || max !== ''
   const filtered = [q !== '', author !== '', isOfYears].filter(Boolean).length
   return html`
     ${
@@ -177,8 +178,8 @@ function chips() {
     }
     ${
       isOfYears
-        ? html`<button type="button" class=${yearMin === yearMax && yearMin === '0' ? 'chip' : 'chip years'} aria-label=${words.filters.clearYears(yearMin, yearMax)} @click=${() => clear({ yearMin: '', yearMax: '' })}>
-            ${words.filters.span(yearMin, yearMax)}${icon('close')}
+        ? html`<button type="button" class=${min === max && min === '0' ? 'chip' : 'chip years'} aria-label=${words.filters.clearYears(min, max)} @click=${() => clear({ yearMin: '', yearMax: '' })}>
+            ${words.filters.span(min, max)}${icon('close')}
           </button>`
         : nothing
     }
