@@ -189,6 +189,9 @@ function chips() {
 /** @param {Event} event */
 const typedIn = ({ target }) => /** @type {HTMLInputElement | HTMLSelectElement} */ (target).value
 
+/** The service refuses an address that is much longer. */
+const LONGEST_SEARCH = 500
+
 /** @param {'q' | 'yearMin' | 'yearMax'} name @param {string} type */
 const input = (
   name,
@@ -197,6 +200,7 @@ const input = (
   <input
     type=${type}
     inputmode=${name === 'q' ? 'search' : nothing}
+    maxlength=${name === 'q' ? LONGEST_SEARCH : nothing}
     aria-keyshortcuts=${name === 'q' ? '/' : nothing}
     autocomplete="off"
     placeholder=${name === 'q' ? words.filters.searchHint : words.filters[name]}
@@ -260,7 +264,7 @@ function content() {
   if (error !== undefined && pages.length === 0) {
     if (!(error instanceof Refused))
       return state(awayText(error), words.list.retrying, words.list.retryNow, retry)
-    return error.status === 400
+    return error.status === 400 || error.status === 431
       ? state(words.list.tooLong, words.list.tooLongHint, words.showAll, showAll)
       : state(words.list.failed, error.message, words.list.tryAgain, retry)
   }

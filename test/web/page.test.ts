@@ -73,6 +73,14 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await page.shows('Too many words to search for')
     await page.button('Show all books').click()
     await page.showsTitles('Volume 1199')
+    // More would not fit into an address, and a link may have more.
+    await page.search('言'.repeat(1800))
+    await page.shows('No books found')
+    await page.refuse(/q=long/, 431, 1)
+    await page.search('long')
+    await page.shows('Too many words to search for')
+    await page.button('Show all books').click()
+    await page.showsTitles('Volume 1199')
   })
 
   it('adds a book, and refuses a year that is none', async () => {
