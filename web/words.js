@@ -213,7 +213,7 @@ export const words = {
   },
 
   conflict: {
-    deleted: 'Someone else has deleted this book',
+    deleted: 'This book was deleted',
     changed: 'Someone else has changed this book',
     deletedHint: 'Your changes are still here. You can add them as a new book.',
     changedHint: 'Nothing has been overwritten. You can keep editing above, then choose a version.',

@@ -37,7 +37,7 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.openBook('Beloved')
     await page.button('Save').waitFor()
     await service.deleteBook(id)
-    await page.choose('Save', 'Someone else has deleted this book')
+    await page.choose('Save', 'This book was deleted')
     // It is no longer selected.
     await page.button('Clear').waitFor({ state: 'hidden' })
     // Nothing was typed, but it is the only copy now.
