@@ -9,7 +9,7 @@ import { icon } from './icons.js'
 import { reveal } from './list.js'
 import { Away, Refused, track } from './service.js'
 import { keepDraft } from './session.js'
-import { linked, NEW, nameLinked, reading, store } from './store.js'
+import { isCurrent, linked, NEW, nameLinked, reading, store } from './store.js'
 import { words } from './words.js'
 
 /** @typedef {import('./fields.js').Book} Book */
@@ -179,6 +179,9 @@ function go(step) {
   leave(async () => {
     const { pages } = store
     const row = await pages?.find(book.id)
+    // Otherwise the list says what is wrong.
+    if (row === undefined && pages && isCurrent(pages) && pages.error === undefined)
+      tell({ text: words.editor.notNear })
     if (row === undefined || row + step < 0) return
     const [other] = (await reading(pages.read(row + step, row + step + 1))) ?? []
     if (other === undefined) return

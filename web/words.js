@@ -198,6 +198,7 @@ export const words = {
     unknown: 'unknown',
     previous: 'Previous book (Alt+↑)',
     next: 'Next book (Alt+↓)',
+    notNear: 'This book is not in the list, or too far down in it.',
     addedSoFar: (/** @type {number} */ count, /** @type {string} */ title) =>
       `${count} added · last: ${title}`,
     away: (/** @type {string} */ reason) => `${reason}. Your changes are still here. Try again in a moment.`,

@@ -124,6 +124,12 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
       assert.equal(await page.getByLabel('Select all').isChecked(), false)
     })
 
+  it('leads to no next book from one that is too far down to be found, and says so', async () => {
+    const page = await openCatalogue(browser(), `${service.url}/#book=${BOOKS}`)
+    await page.showsTitles('Volume 0')
+    await page.choose('Next book (Alt+↓)', 'This book is not in the list, or too far down in it.')
+  })
+
   it('is gone through with Ctrl+End to the last book, and back from there', async () => {
     const page = await openCatalogue(browser(), service.url)
     const focused = (row: number) =>
