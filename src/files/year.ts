@@ -1,12 +1,20 @@
 const BC = String.raw`b(?:\.\s?)?c(?:\.?\s?e)?`
 const YEAR_BC = new RegExp(String.raw`^(\d+)\s?${BC}\.?$`, 'i')
 
+/** BC in other languages, but not AD: `n. Chr.`, `apr. J.-C.`, `d.C.`, `e.Kr.`, `n.e.`, `н. э.`. */
+const BC_ELSEWHERE = [
+  String.raw`v(?:or|\.)?\s?(?:Chr(?:istus)?|u\.?\s?Z)|av(?:\.|ant)?\s?J(?:\.?\s?-?C|ésus)|f\.?\s?Kr|eKr|Kr\.?\s?e`,
+  // Before a year it may be the initials of a publisher.
+  String.raw`(?<=\d\P{L}*)a(?:\.|ntes|vanti)?\s?(?:de\s)?C(?:risto)?`,
+  String.raw`p[rř]?\.?\s?n\.?\s?(?:[el]|št)|p[rř]\.?\s?Kr|до\s?(?:н(?:аш\p{L}+)?|Р)|пр?\.?\s?н\.?\s?[еэ]|пр\.?\s?Хр|π\.?\s?Χ|M\.?\s?Ö|TCN|ق[.\s]\s?م`,
+].join('|')
+
 /**
  * Matches dates that may be of another era: with BC; with a dash at the start, or where it is a minus sign and not a
  * hyphen; or with the abbreviation of the Islamic or the Thai calendar.
  */
 const OTHER_ERA = new RegExp(
-  String.raw`(?<!\p{L})(?:${BC}|a\.?\s?h)(?!\p{L})|هـ|พ\.?\s?ศ|^[^\p{L}\p{N}]*[\p{Pd}−]|[^\p{L}\p{N}][\p{Pd}−]\d`,
+  String.raw`(?<!\p{L})(?:${BC}|${BC_ELSEWHERE}|a\.?\s?h)(?!\p{L})|元前|前\d|기원전|לפנה|هـ|พ\.?\s?ศ|^[^\p{L}\p{N}]*[\p{Pd}−]|[^\p{L}\p{N}][\p{Pd}−]\d`,
   'iu',
 )
 

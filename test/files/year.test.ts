@@ -37,6 +37,23 @@ const YEARS: readonly (readonly [what: string, year: number | undefined, texts: 
     '1999-2003|1998/1999|1999, c1998|1999-05-01 2003|1999-05-01/2003-06-01|1998-12-1999',
   ],
   ['about BC', undefined, 'c. 750 BC|1250-1200 BC|1,250 BC|-750 BC|[1250 B.C.?]|BC 1250'],
+  [
+    'BC in other languages',
+    undefined,
+    'ca. 1200 v. Chr.|1200 v.u.Z.|1200 vor Christus|1200 av. J.-C.|1200 av JC|1200 a.C.|[1200?] a. de C.|1200 avanti Cristo|1200 f.Kr.|1200 eKr.|' +
+      'Kr. e. 1200|1200 p.n.e.|1200 př. n. l.|1200 pr. Kr.|1200 г. до н. э.|1200 до нашей эры|1200 пр. н. е.|1200 π.Χ.|MÖ 1200|1200 TCN|' +
+      '紀元前1200年|公元前1200年|前1200年|기원전 1200년|1200 ق.م|1200 לפנה״ס',
+  ],
+  [
+    'AD in other languages',
+    1990,
+    '1990 n. Chr.|1990 apr. J.-C.|1990 d.C.|1990 d. de C.|1990 e.Kr.|1990 pKr|Kr. u. 1990|1990 n.e.|1990 н. э.|1990 μ.Χ.|1990年',
+  ],
+  [
+    'beside words that are like BC',
+    1990,
+    'April 1990|1990 av. ed.|avril 1990|New York, 1990|p. 1990|Madrid, a. C. 1990|A.C. McClurg, 1990|5/1/1990 1:00 PM EST|v. 1990|قم، 1990|رقم 1990',
+  ],
   ['something with a minus', undefined, '–750|-1250?|- 1250|(-1250)|c. -1250|about −1250|-1250.5'],
   // ISO 8601 has -0749 for 750 BC, and other programs do not.
   ['dates before our era', undefined, '-0749-01-01|-0749-01-01T00:00:00+00:00|−1249-01-01'],
