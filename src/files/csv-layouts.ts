@@ -53,7 +53,7 @@ const SOURCES: readonly KnownSource[] = [
   OWN,
   {
     name: 'Goodreads',
-    columns: ['Title', 'Author', ['Original Publication Year', 'Year Published']],
+    columns: ['Title', 'Author', 'Additional Authors', ['Original Publication Year', 'Year Published']],
     fields: {
       title: (get) => plain(get('Title')),
       author: (get) => joined([get('Author'), ...names(get('Additional Authors'), ',')]),

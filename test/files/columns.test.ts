@@ -54,7 +54,8 @@ describe('exports of other programs', () => {
   it('are told by their columns, whatever else there is, as is our own file', async () => {
     const own = await assertRead('Titel,title,author,year,Jahr\nU,T,A,1,2\n', [bookOf(1)])
     assert.equal(own.source, 'this service')
-    await assertRead('Title,Author,Autor,Year Published\nT,A,B,1\n', [bookOf(1)])
+    const others = 'Title,Author,Autor,Additional Authors,Year Published,First Published\nT,A,B,,1,2\n'
+    await assertRead(others, [bookOf(1)])
   })
 })
 
@@ -86,9 +87,12 @@ describe('columns are told by their names', () => {
 
   it('of the first edition if its year is known, and of years rather than dates', async () => {
     const rows = ['1987-05-01,1986,1961', '1987-05-01,1986,', '1987-05-01,,', '1987-05-01,never,18th century']
-    const header = 'Titel,Autor,Erscheinungsdatum,Jahr,Jahr der Erstausgabe\n'
     const years = [1961, 1986, 1987, 1987]
-    await assertRead(`${header}${rows.map((row) => `T,A,${row}\n`).join('')}`, years.map(bookOf))
+    for (const header of [
+      'Titel,Autor,Erscheinungsdatum,Jahr,Jahr der Erstausgabe',
+      'Title,Author,Publication Date,Year Published,First Published',
+    ])
+      await assertRead(`${header}\n${rows.map((row) => `T,A,${row}\n`).join('')}`, years.map(bookOf))
   })
 
   it('beside others that have similar names', async () => {
