@@ -97,7 +97,9 @@ function found(chosen, result) {
   if (columns?.isUnclear) {
     const missing = columns.missing.map((field) => words.list[field].toLowerCase())
     const reason = sentence(result.faults[0]?.reason ?? '')
-    state.message = missing.length > 0 ? words.import.columnsMissing(missing, columns.hasHeader) : reason
+    const isGarbled = columns.rows[0]?.some((name) => name.includes('\ufffd')) ?? false
+    state.message =
+      missing.length > 0 ? words.import.columnsMissing(missing, columns.hasHeader, isGarbled) : reason
   } else state.report = result
 }
 

@@ -283,8 +283,13 @@ export const words = {
     import: (/** @type {number} */ added) => (added === 0 ? 'Import' : `Import ${books(added)}`),
     checkAgain: 'Check again',
     columns: 'Columns and encoding',
-    columnsMissing: (/** @type {string[]} */ fields, /** @type {boolean} */ hasHeader) =>
+    columnsMissing: (
+      /** @type {string[]} */ fields,
+      /** @type {boolean} */ hasHeader,
+      /** @type {boolean} */ isGarbled,
+    ) =>
       [
+        ...(isGarbled ? ['Some letters of the column names cannot be read: choose another encoding.'] : []),
         `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
         ...(fields.includes('year') ? ['If the file has no years, choose “No years”.'] : []),
         ...(hasHeader && fields.length > 2

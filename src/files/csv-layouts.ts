@@ -1,7 +1,7 @@
 import { FIELD_NAMES, type FieldName, type FieldValue, isNullable, isTextField } from '../catalogue/book.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { type ColumnMapping, columnsNaming, EXAMPLE_NAMES } from './column-names.ts'
-import { REPLACEMENT } from './decode-text.ts'
+import { OTHER_ENCODING, REPLACEMENT } from './decode-text.ts'
 import { type ColumnFault, type FoundColumns, ImportRefused } from './import-report.ts'
 import { ID_COLUMN, unguarded } from './write-books.ts'
 import { parseYear, yearIn } from './year.ts'
@@ -195,7 +195,8 @@ const MAX_NAMES = 30
 function columnsOf(header: readonly string[]): string {
   const names = header.slice(0, MAX_NAMES).map(quoted)
   const more = header.length > MAX_NAMES ? ` and ${header.length - MAX_NAMES} more` : ''
-  return `the file has the columns ${names.join(', ')}${more}`
+  const advice = header.some((name) => name.includes(REPLACEMENT)) ? ` (${OTHER_ENCODING})` : ''
+  return `the file has the columns ${names.join(', ')}${more}${advice}`
 }
 
 function unknownColumns(

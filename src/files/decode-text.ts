@@ -21,6 +21,9 @@ const BINARY_SIGNATURES = {
 
 export const REPLACEMENT = '\ufffd'
 
+export const OTHER_ENCODING =
+  'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
+
 /** UTF-16 code units that a message quotes before the first invalid bytes. */
 const QUOTED_BEFORE = 20
 
@@ -72,9 +75,7 @@ export function invalidBytesIn(text: unknown, { encoding, hasInvalidBytes }: Fin
   const at = hasInvalidBytes && typeof text === 'string' ? text.indexOf(REPLACEMENT) : -1
   if (typeof text !== 'string' || at === -1) return undefined
   // If the file were in another encoding, valid characters beyond ASCII would be unlikely.
-  const advice = NOT_ASCII.test(text)
-    ? 'correct this text'
-    : 'the file seems to be in another encoding, such as Windows-1252 or ISO 8859-1; save it as UTF-8, or name its encoding'
+  const advice = NOT_ASCII.test(text) ? 'correct this text' : OTHER_ENCODING
   const reason = UNICODE.test(encoding)
     ? `is not in ${encoding.slice(0, 'utf-16'.length).toUpperCase()}; ${advice}`
     : 'is not in the encoding that was named; name the right one, or correct this text'

@@ -135,6 +135,16 @@ describe('bytes that are no character', () => {
       await assertRefused(latin1(text), new RegExp(`^1 of . rows cannot be stored; ${reason}$`), { format })
     })
 
+  it('are explained if the file lacks a column', async () => {
+    const file = latin1('T\xedtulo;Autor;A\xf1o\r\nDune;H;1965\r\n')
+    const columns = `the file has the columns "T�tulo", "Autor", "A�o" (${OTHER})`
+    const missing = `${columns}, and none that is known to be the title or the year; `
+    await assertRefused(file, new RegExp(`^${RegExp.escape(missing)}`))
+    const named = `there is no column "Título"; ${columns}`
+    await assertRefused(file, named, { columns: { title: 'Título' } })
+    await assertRead(file, [{ title: 'Dune', author: 'H', year: 1965 }], { encoding: 'windows-1252' })
+  })
+
   it('are not what a file in UTF-8 has instead of them already, until there are others', async () => {
     const row = `${utf8('Garc\ufffda')},A,1\n`
     await assertRead(latin1(`title,author,year,x\n${row}`), [{ ...BOOK, title: 'Garc\ufffda' }])

@@ -40,6 +40,11 @@ const ASKED: Record<
     [['is not in UTF-8; the file', 'Encoding', 'Windows-1252']],
     ['Größe', 'Müller', 1999],
   ],
+  'another encoding, which the column names need': [
+    Buffer.from('T\xedtulo;Autor;A\xf1o\r\nDune;Herbert;1965\r\n', 'latin1'),
+    [['Some letters of the column names cannot be read', 'Encoding', 'Windows-1252']],
+    ['Dune', 'Herbert', 1965],
+  ],
 }
 
 describe('the columns of a file on the web page', { skip: browserMissing }, () => {
