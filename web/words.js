@@ -293,7 +293,10 @@ export const words = {
         `Choose the column for ${new Intl.ListFormat('en').format(fields)}.`,
         ...(fields.includes('year') ? ['If the file has no years, choose “No years”.'] : []),
         ...(hasHeader && fields.length > 2
-          ? ['If its first row is a book, clear “First row is a header”.']
+          ? [
+              'If its first row is a book, clear “First row is a header”.',
+              'If there are lines above the column names, remove them from the file and choose it again.',
+            ]
           : []),
       ].join(' '),
     header: 'First row is a header',

@@ -207,9 +207,12 @@ function unknownColumns(
   const fields = missing.map((name) => `the ${name}`).join(' or ')
   const examples = missing.map((name) => `${name}=${names[name]}`).join(',')
   const mayLackYears = missing.includes('year')
+  // In a report, the first line may be its heading.
+  const above =
+    missing.length > 2 && names === EXAMPLE_NAMES ? 'remove any lines above the column names, or ' : ''
   return {
     message:
-      `${columnsOf(header)}, and none that is known to be ${fields}; name ${missing.length > 1 ? 'them' : 'it'}` +
+      `${columnsOf(header)}, and none that is known to be ${fields}; ${above}name ${missing.length > 1 ? 'them' : 'it'}` +
       (mayLackYears ? ', or say that there are no years,' : ''),
     columns: mayLackYears ? [examples, examples.replace(`year=${names.year}`, 'year=')] : [examples],
   }

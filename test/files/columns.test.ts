@@ -107,6 +107,8 @@ describe('columns are told by their names', () => {
       await assertRefused(`${header}\n`, /and none that is known to be the year/)
     await assertRefused(`${'x,'.repeat(31)}y\n`, /columns (?:"x", ){29}"x" and 2 more, and none/)
     await assertRefused(`${'x,'.repeat(29)}y\n`, /columns (?:"x", ){29}"y", and none/)
+    const heading = /or the year; remove any lines above the column names, or name them, or say that /
+    await assertRefused('My books,,\nTitle,Author,Publication Year\nT,A,1\n', heading)
   })
 
   it('are refused if two may be the same field, unless one is named', async () => {

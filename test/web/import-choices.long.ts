@@ -123,7 +123,7 @@ describe('the columns of a file on the web page', { skip: browserMissing }, () =
 
   it('have numbers if the first row is a book', async () => {
     await page.chooseFile('Lem,Solaris,1961\nLem,Éden,1959\n')
-    await page.shows('If its first row is a book, clear “First row is a header”.')
+    await page.shows('If its first row is a book, clear “First row is a header”. If there are lines above')
     await column('Title').selectOption('Solaris')
     await page.shows('Choose the column for author and year.')
     await page.getByLabel('First row is a header').uncheck()
