@@ -152,8 +152,8 @@ async function store(chosen) {
       progressed,
     )
     dialog.close()
-    // Not the number of the check: an earlier attempt, whose response was lost, has stored the books.
-    if (added !== expected) tell({ text: words.import.doneBefore })
+    // An earlier attempt, whose response was lost, has stored the books.
+    if (added === 0) tell({ text: words.import.doneBefore })
     else void tellImported(words.import.done(added), chosen.name, added, before)
     load()
     return undefined

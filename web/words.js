@@ -334,7 +334,7 @@ export const words = {
       `This deletes the ${books(count)} added from “${name}”. Books that someone has changed since then are kept.${slow(count)}`,
     noUndo: (/** @type {number} */ most) =>
       `You can undo an import of up to ${books(most)} here. This one has more.`,
-    doneBefore: 'All books in the file are in the catalogue.',
+    doneBefore: 'The books that were ready to import are in the catalogue.',
     running: 'Another import is still running.',
     runningFile: (/** @type {string} */ name) => `Importing “${name}”…`,
     failed: (/** @type {string} */ name, /** @type {string} */ reason) => `“${name}”: ${reason}`,
