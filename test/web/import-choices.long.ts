@@ -41,9 +41,9 @@ const ASKED: Record<
     ['Größe', 'Müller', 1999],
   ],
   'another encoding, which the column names need': [
-    Buffer.from('T\xedtulo;Autor;A\xf1o\r\nDune;Herbert;1965\r\n', 'latin1'),
-    [['Some letters of the column names cannot be read', 'Encoding', 'Windows-1252']],
-    ['Dune', 'Herbert', 1965],
+    Buffer.from('Kitap Ad\xfd;Yazar;Bas\xfdm Y\xfdl\xfd\r\nKar;Pamuk;2002\r\n', 'latin1'),
+    [['Some letters of the column names cannot be read', 'Encoding', 'Windows-1254']],
+    ['Kar', 'Pamuk', 2002],
   ],
 }
 
