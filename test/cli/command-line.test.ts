@@ -223,10 +223,12 @@ $ export - --format ndjson
 {"id":5,"title":"=1+1","author":"a,b","year":2}
 $ export x
 ! book-catalogue: the name of x does not end with .csv or .ndjson; …
+$ export x.tsv
+! book-catalogue: the name of x.tsv does not end with .csv or .ndjson; add --format csv or ndjson
 $ export - --format json
 ! book-catalogue: --format is csv or ndjson
-$ export none/all.csv
-! Cannot export: none/all.csv cannot be written: ENOENT…
+$ export none/all.txt --format csv
+! Cannot export: none/all.txt cannot be written: ENOENT…
 $ export sheet.csv --spreadsheet
 ! wrote 5 books to sheet.csv
 $ export x.ndjson --spreadsheet
