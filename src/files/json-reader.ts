@@ -80,8 +80,9 @@ class ArraySplitter {
     if (text.replace(WHITE_SPACE, '') === expected) return
     const gap = text.trim()
     const found = `the file has ${gap === '' ? 'nothing' : quoted(gap)} where a JSON array of objects has "${expected}"`
-    const lines =
-      '; with one object in each line it is read if its name ends with .ndjson, or its type is application/x-ndjson'
-    throw new ImportRefused(`line ${this.#line}: ${found}${gap.startsWith('{') ? lines : ''}`)
+    const advice = gap.endsWith(':')
+      ? '; the books have to be an array of their own'
+      : '; with one object in each line it is read if its name ends with .ndjson, or its type is application/x-ndjson'
+    throw new ImportRefused(`line ${this.#line}: ${found}${gap.startsWith('{') ? advice : ''}`)
   }
 }

@@ -89,7 +89,10 @@ describe('books as a JSON array', () => {
   for (const [text, reason] of [
     ['', `line 1: ${array('nothing', '[]')}`],
     ['{}', `line 1: ${array('"{}"', '[]')}${LINES}`],
-    [`\n{"data":[${book}]}`, `line 2: ${array('"{\\"data\\":"', '[')}${LINES}`],
+    [
+      `\n{"data":[${book}]}`,
+      `line 2: ${array('"{\\"data\\":"', '[')}; the books have to be an array of their own`,
+    ],
     [`${book}\n${book}\n`, /^line 3: the file has "\{.*" where a JSON .*; with one object in each/],
     [`[${book}`, 'the JSON array is not closed; is the file complete?'],
     ['[{"title":"T', 'the JSON array is not closed; is the file complete?'],
