@@ -12,7 +12,6 @@ const ENCODINGS = [
   'Windows-1252',
   'Windows-1250',
   'Windows-1251',
-  'Windows-1252',
   'Windows-1253',
   'Windows-1254',
   'Windows-1255',

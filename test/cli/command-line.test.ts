@@ -224,10 +224,10 @@ $ export - --format ndjson
 $ export x
 ! book-catalogue: the name of x does not end with .csv or .ndjson; …
 $ export x.tsv
-! book-catalogue: the name of x.tsv does not end with .csv or .ndjson; add --format csv or ndjson
+! book-catalogue: files with tabs are not written: name x.tsv .csv, or add --format csv
 $ export - --format json
 ! book-catalogue: --format is csv or ndjson
-$ export none/all.txt --format csv
+$ export none/all.txt
 ! Cannot export: none/all.txt cannot be written: ENOENT…
 $ export sheet.csv --spreadsheet
 ! wrote 5 books to sheet.csv

@@ -25,11 +25,9 @@ keep running. The file appears once it is complete.`,
   },
   run: (args) => {
     const { values, operand } = args
-    // Such files often have tabs instead of commas, which are only read.
-    if (values.format === undefined && /\.(?:tsv|txt)$/i.test(operand))
-      throw new UsageError(
-        `the name of ${operand} does not end with .csv or .ndjson; add --format csv or ndjson`,
-      )
+    // Such a file has tabs instead of commas, which are only read.
+    if (values.format === undefined && /\.tsv$/i.test(operand))
+      throw new UsageError(`files with tabs are not written: name ${operand} .csv, or add --format csv`)
     const format = chosenFormat(values.format, operand, FORMATS)
     const { spreadsheet } = values
     if (spreadsheet && format !== 'csv') throw new UsageError(`--spreadsheet writes csv, not ${format}`)
