@@ -164,6 +164,7 @@ interface UnavailableOptions extends ErrorOptions {
 
 /** The store cannot serve the request now. A later attempt may succeed. `cause` is the engine's error. */
 export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
   readonly reason: UnavailableReason
   /** Whether the operation certainly has written nothing and never will. If false, this is not known. */
   readonly nothingWritten: boolean

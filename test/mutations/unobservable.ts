@@ -198,7 +198,7 @@ src/store/client-server/pool.ts one-off
   const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
   The pauses are random.
 src/store/client-server/search-indexer.ts less
-  if (this.#beganAt === undefined || Date.now() - this.#beganAt < time)
+  if (this.#beganAt === undefined || performance.now() - this.#beganAt < time)
   A millisecond makes no difference.
 src/store/client-server/search-indexer.ts assignment
   this.#writes = 0
