@@ -3,7 +3,7 @@ import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../.
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
-import type { Condition, Dialect, LookUp, Value } from '../query/dialect.ts'
+import { type Condition, conditionOf, type Dialect, type LookUp } from '../query/dialect.ts'
 import type { Statements } from './connection.ts'
 import { UNINDEXED } from './schema.ts'
 
@@ -59,22 +59,18 @@ const hasWords = (words: string, isExact: boolean) => {
 }
 
 /**
- * A condition for books that the index lacks: others may have written them after it was brought up to date for this
- * query, which would find them by their former words and years.
+ * A condition for the books that the index lacks: they must meet the filter themselves. Others may have written them
+ * after the index was brought up to date for this query, and it has their former words and years.
  */
-export function meetsItself({ year, yearMin = year, yearMax = year, words }: BookFilter): Condition {
-  const values: Value[] = []
-  const conditions: string[] = []
-  const add = (condition: string, value: Value) => {
-    conditions.push(condition)
-    values.push(value)
-  }
-  if (yearMin !== undefined) add('books.year >= ?', yearMin)
-  if (yearMax !== undefined) add('books.year <= ?', yearMax)
-  if (words !== undefined) add(hasWords('?', false), words.join(' '))
-  if (conditions.length === 0) return { where: 'TRUE', values }
-  // With OR, SQLite would evaluate the conditions first.
-  return { where: `iif(books.id IN ${UNINDEXED}, ${conditions.join(' AND ')}, TRUE)`, values }
+export function meetsFilter(filter: BookFilter, dialect: Dialect): Condition {
+  const { where, values } = conditionOf(filter, {
+    ...dialect,
+    key: (name) => `books.${name}`,
+    keyOf: () => undefined,
+    hasWords: (words, isExact, bind) => hasWords(bind(words.join(' ')), isExact),
+  })
+  // With OR, SQLite would check the filter first, for every book.
+  return { where: values.length === 0 ? 'TRUE' : `iif(books.id IN ${UNINDEXED}, ${where}, TRUE)`, values }
 }
 
 const keyOrMade = (name: IndexedField) =>

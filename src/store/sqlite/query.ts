@@ -21,7 +21,7 @@ import {
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
 import type { Statements } from './connection.ts'
-import { dialectOf, joined, meetsItself, type Tables, tablesOf, WANTED } from './dialect.ts'
+import { dialectOf, joined, meetsFilter, type Tables, tablesOf, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /** Up to this many books are sorted. With more, a page is found faster by reading all books in its order. */
@@ -94,8 +94,8 @@ function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query:
   const columns = [`${dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
   const foundIn: (row: Row) => Found = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
   // A page in the order of ids reads only its own rows, so it ends soon. The function would take a sixth of its time.
-  const itself: Condition = tables.isBehind ? { where: 'TRUE', values: [] } : meetsItself(query.filter)
-  const condition = tables.keys ? `${WANTED} AND ${itself.where}` : 'TRUE'
+  const unindexed: Condition = meetsFilter(tables.isBehind ? {} : query.filter, dialect)
+  const condition = tables.keys ? `${WANTED} AND ${unindexed.where}` : 'TRUE'
 
   /**
    * The tables, with the index to read them by where SQLite would sort too many books. SQLite cannot know how many a
@@ -127,7 +127,7 @@ function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query:
         ORDER BY ${orderBy(fields, dialect)} LIMIT ?`)
       const found: Found[] = []
       let room = text
-      for (const row of statement.iterate(...itself.values, ...books.values, number)) {
+      for (const row of statement.iterate(...unindexed.values, ...books.values, number)) {
         const each = foundIn(row as unknown as Row)
         found.push(each)
         room -= textSize(each.book)
@@ -140,7 +140,7 @@ function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query:
       const statement = database.prepare(`
         SELECT ${dialect.key(field.name)} AS key FROM ${fromFor(books, [field])}
         WHERE ${condition} AND ${books.where} ORDER BY ${orderBy([field], dialect)} LIMIT 1 OFFSET ?`)
-      return statement.get(...itself.values, ...books.values, number - 1)?.key as Value | undefined
+      return statement.get(...unindexed.values, ...books.values, number - 1)?.key as Value | undefined
     },
   }
 }
