@@ -31,12 +31,13 @@ export function runNode(args, { variables = {}, from = ROOT } = {}) {
     return
   }
   const path = [dirname(node), process.env.PATH].filter(Boolean).join(delimiter)
+  // Before there is a child: a signal that comes while it starts would end this process alone.
+  passSignalsOn(() => child)
   const child = spawn(node, args, { stdio: 'inherit', env: { ...variables, ...process.env, PATH: path } })
   child.on('error', ({ message }) => {
     const remedy = `install Node.js ${OLDEST} or newer, and run npm ci --omit=optional`
     fail(`${node} cannot be started (${message}): ${remedy}`)
   })
-  passSignalsOn(child)
   child.on('exit', endAs)
 }
 
@@ -77,12 +78,12 @@ function pinnedNode(directories) {
   }
 }
 
-/** @param {import('node:child_process').ChildProcess} child */
+/** @param {() => import('node:child_process').ChildProcess} child */
 function passSignalsOn(child) {
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     // Windows' console tells the child itself, and any signal of ours would end it at once.
     process.on(signal, () => {
-      if (platform !== 'win32') child.kill(signal)
+      if (platform !== 'win32') child().kill(signal)
     })
   }
   // npm passes signals to the shell in which it runs this. Debian's shell dies of SIGTERM and passes nothing on.
@@ -91,7 +92,7 @@ function passSignalsOn(child) {
   const check = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(check)
-    child.kill('SIGTERM')
+    child().kill('SIGTERM')
   }, PARENT_CHECK_INTERVAL).unref()
 }
 

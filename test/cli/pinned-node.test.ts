@@ -40,9 +40,19 @@ describe('bin/pinned-node.js', () => {
     assert.equal(run(['-e', script]).signal, 'SIGTERM')
   })
 
-  it('passes signals on', () => {
+  it('passes signals on, also those that come while the child starts', () => {
+    const slowSpawn = `import childProcess from 'node:child_process'
+      const { spawn } = childProcess
+      childProcess.spawn = (...args) => {
+        const child = spawn(...args)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+        return child
+      }
+      process.getBuiltinModule('module').syncBuiltinESMExports()`
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(slowSpawn)}`
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-      const { status, stdout } = run(['-e', signalling('process.ppid', signal)])
+      const script = signalling('process.ppid', signal)
+      const { status, stdout } = run(['-e', script], { env: { ...process.env, NODE_OPTIONS } })
       assert.deepEqual([status, stdout], [7, `${signal}\n`])
     }
   })
