@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../../catalogue/book.ts'
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
-import { sortKey } from '../../catalogue/sort-key.ts'
+import { COMPARED_LENGTH, sortKey } from '../../catalogue/sort-key.ts'
 import { type Condition, conditionOf, type Dialect, type LookUp } from '../query/dialect.ts'
 import type { Statements } from './connection.ts'
 import { UNINDEXED } from './schema.ts'
@@ -73,8 +73,9 @@ export function meetsFilter(filter: BookFilter, dialect: Dialect): Condition {
   return { where: values.length === 0 ? 'TRUE' : `iif(books.id IN ${UNINDEXED}, ${where}, TRUE)`, values }
 }
 
+/** Only the part that counts is passed on, because node:sqlite keeps all arguments until the statement ends. */
 const keyOrMade = (name: IndexedField) =>
-  `iif(${UNINDEXED}.id IS NULL, indexed.${name}_key, ${SORT_KEY}('${name}', ${name})) AS ${name}_key`
+  `iif(${UNINDEXED}.id IS NULL, indexed.${name}_key, ${SORT_KEY}('${name}', substr(${name}, 1, ${COMPARED_LENGTH}))) AS ${name}_key`
 
 /** The keys of all books. Those that the index lacks are computed. */
 const ALL_KEYS = `(

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { allPages } from '../../../src/catalogue/page.ts'
 import type { BookFilter, BookQuery, Position, SortField, SortName } from '../../../src/catalogue/query.ts'
-import { sortKey } from '../../../src/catalogue/sort-key.ts'
+import { COMPARED_LENGTH, sortKey } from '../../../src/catalogue/sort-key.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { openConnection, statementCache } from '../../../src/store/sqlite/connection.ts'
 import { addFunctions } from '../../../src/store/sqlite/dialect.ts'
@@ -380,6 +380,26 @@ describe('the index of a SQLite file', () => {
     assert.deepEqual(await found({ yearMax: 1999 }), [1, 2])
     assert.deepEqual(await found({ words: ['alpha'] }), [2, 3])
     assert.deepEqual(await found({ words: ['alpha'], yearMin: 1999, yearMax: 1999 }), [2])
+  })
+
+  it('computes keys from the beginning of a long text alone, because node:sqlite keeps what a function gets', async () => {
+    using file = newDatabase()
+    const { database } = file
+    database.exec(
+      "INSERT INTO books (title, author, year) VALUES ('B' || hex(zeroblob(1000)), 'A', 1), ('A', 'A', 1)",
+    )
+    addFunctions(database, () => 1)
+    let longest = 0
+    database.function('sort_key', (name, text) => {
+      longest = Math.max(longest, String(text).length)
+      return sortKey(name as SortName, String(text))
+    })
+    const page = await readSqlitePage(database, ALL_BY_TITLE, undefined, PLENTY, true)
+    assert.deepEqual(
+      booksOf(page).map(({ id }) => id),
+      [2, 1],
+    )
+    assert.equal(longest, COMPARED_LENGTH)
   })
 
   it('has what was left unindexed when the store is opened, before anybody searches', async () => {
