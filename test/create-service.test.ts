@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { queryObjects } from 'node:v8'
 import { requireFreePort } from '../src/http/listen.ts'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
+import { Metrics } from '../src/observability/metrics.ts'
 import { call, logIn } from './spec/client.ts'
 import { freePort } from './support/free-port.ts'
 import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
@@ -51,6 +53,17 @@ describe('createService', () => {
     }
     await Promise.all(services.map((service) => service.stop()))
     for (const url of urls) await assert.rejects(fetch(url))
+  })
+
+  it('does not remain in the memory of a program that starts it again and again', async () => {
+    for (const THREADS of [1, 2, 1, 2, 1, 2]) {
+      const service = createService({ ...settings('again.db'), THREADS, METRICS_PORT: 0 })
+      await service.start()
+      await service.stop()
+    }
+    // Node may still refer to the last ones.
+    const remaining = queryObjects(Metrics, { format: 'count' })
+    assert.ok(remaining < 5, `${remaining}`)
   })
 
   it('has stopped when stop has ended, even while it starts', async () => {

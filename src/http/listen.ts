@@ -47,6 +47,8 @@ export async function stopListening(server: Server): Promise<void> {
   const { close } = (server instanceof Server ? Server : HttpServer).prototype
   close.call(server)
   await ended
+  // Ends the timer of an HTTP server, which would keep the server and all that it uses in memory.
+  server.close()
 }
 
 async function addressOf(host: string): Promise<string> {

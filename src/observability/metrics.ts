@@ -83,6 +83,11 @@ export class Metrics {
     }).set({ version: packageJson.version, node: process.version, engine }, 1)
   }
 
+  /** The observer of garbage collections outlives the service, and would keep all metrics, and the store with them. */
+  close(): void {
+    this.#registry.clear()
+  }
+
   /** @returns the metrics for `sumOfMetrics`. */
   values(): Promise<MetricValues> {
     return this.#registry.getMetricsAsJSON()

@@ -59,6 +59,7 @@ export async function createHttpService(
       await drain()
       await app.close()
       await store?.close()
+      metrics?.close()
     },
 
     metrics: async () => (metrics === undefined ? [] : [await metrics.values()]),

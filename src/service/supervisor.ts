@@ -152,6 +152,7 @@ export function supervise(
       await Promise.allSettled(Array.from(callable, (thread) => thread.call('stop')))
       await Promise.all(Array.from(all, (thread) => thread.terminate()))
       await sqlite?.close()
+      ;(await making)?.close()
     },
 
     async metrics() {
