@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreUnavailable, type UnavailableReason } from '../../catalogue/store.ts'
 
@@ -65,17 +65,31 @@ const lacksSharedMemory = (path: string) => existsSync(`${path}-wal`) && !exists
 /** The owners and modes of the files and of the nearest existing directory, and the user of this process. */
 export function describeAccess(database: string): string {
   const path = resolve(database)
+  const target = danglingTarget(path)
+  const link = target === undefined ? [] : [`${path} (a link to ${target}, which does not exist)`]
   const files = [path, `${path}-wal`, `${path}-shm`].flatMap((file) => describeFile(file) ?? [])
-  const all = [...files, describeFile(nearestDirectory(path))].join(', ')
+  const all = [...link, ...files, describeFile(nearestDirectory(target ?? path))].join(', ')
   return `${all}; this process runs as ${process.geteuid?.()}:${process.getegid?.()}`
 }
 
 /** @returns why a file cannot be created; undefined if it can. */
 export function whyNotCreatable(path: string): string | undefined {
-  const directory = nearestDirectory(resolve(path))
-  return statSync(directory).isDirectory() && describeDenial(directory) === ''
+  const target = danglingTarget(resolve(path))
+  const directory = nearestDirectory(target ?? resolve(path))
+  // Only the directory of the link would be made: that of its target may be a disk that is not mounted.
+  const isThere = target === undefined || directory === dirname(target)
+  return isThere && statSync(directory).isDirectory() && describeDenial(directory) === ''
     ? undefined
     : describeAccess(path)
+}
+
+/** Where a link leads, if nothing is there. */
+function danglingTarget(path: string): string | undefined {
+  try {
+    return existsSync(path) ? undefined : resolve(dirname(path), readlinkSync(path))
+  } catch {
+    return undefined
+  }
 }
 
 /** The directory of a file, or the nearest one above it that exists and is visible. */

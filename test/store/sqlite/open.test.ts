@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { StoreNotOpened } from '../../../src/catalogue/store.ts'
-import { describeProblem } from '../../../src/store/sqlite/errors.ts'
+import { describeProblem, whyNotCreatable } from '../../../src/store/sqlite/errors.ts'
 import { newFile, openFile } from './file.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
@@ -103,6 +112,20 @@ describe('a message about a file that cannot be opened', () => {
     assert.match(await messageOf(file.path), new RegExp(readOnly))
     const message = await messageOf(join(file.directory, 'a/b/books.db'))
     assert.match(message, /EACCES: permission denied, mkdir '\S+\/a'; \S+ \(owner /)
+  })
+
+  it('names what a link leads to where nothing is, as on a disk that is not mounted, and the check says so, too', async () => {
+    using file = newFile()
+    const target = join(file.directory, 'disk/books.db')
+    symlinkSync(target, file.path)
+    const message = await messageOf(file.path)
+    assert.ok(
+      message.includes(`${file.path} (a link to ${target}, which does not exist), ${file.directory} (`),
+      message,
+    )
+    assert.ok(message.endsWith(whyNotCreatable(file.path) ?? assert.fail()))
+    mkdirSync(dirname(target))
+    assert.equal(whyNotCreatable(file.path), undefined)
   })
 
   it('names the file system, or the disk, where it is probably the reason', () => {
