@@ -181,11 +181,15 @@ export async function ensureSchema(
   return { hasKeys, hasWords, yearKey: hasNullYears ? yearKey : 'year' }
 }
 
-/** Waits for the lock of the table for a second at most, because all later statements on the table wait behind it. */
+/**
+ * Waits for the lock of the table for a second at most, because all later statements on the table wait behind it. A time
+ * limit for statements does not apply: the change of a large table takes long. Only MariaDB has one for other statements
+ * than SELECT, and only MariaDB executes the SQL inside the comment.
+ */
 async function alter(connection: Connection, sql: string): Promise<void> {
   await connection.query('SET @lock_time = @@lock_wait_timeout, lock_wait_timeout = 1')
   const results = await Promise.allSettled([
-    connection.query(sql),
+    connection.query(`/*M! SET STATEMENT max_statement_time = 0 FOR */ ${sql}`),
     connection.query('SET lock_wait_timeout = @lock_time'),
   ])
   for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -80,6 +80,27 @@ onServers('the sort keys of a database', (engine, databases) => {
       )
     })
 
+  if (engine === 'mysql')
+    it('are added also where a statement may not take as long as it waits for the lock of the table', async (t) => {
+      const { url, open, query, reports } = await prepareDatabase(t, databases, (name) => [
+        ...earlierTable(engine, name, 3),
+        `GRANT USAGE ON *.* TO '${name}'@'%' WITH MAX_STATEMENT_TIME 0.9`,
+      ])
+      await using session = await openSession(asAdministrator(await databases(), url))
+      await session.run('BEGIN')
+      await session.run('SELECT id FROM books')
+      let isOpen = false
+      const opening = open().finally(() => {
+        isOpen = true
+      })
+      const waiting = `SELECT 1 FROM information_schema.processlist
+        WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock' AND time_ms > 900`
+      await until('it waits for longer', async () => isOpen || (await query(waiting)).length > 0)
+      await session.run('COMMIT')
+      await opening
+      assert.deepEqual(reports, [])
+    })
+
   it('are written with every book: alone, together, long, updated and imported', async (t) => {
     const { open, query } = await prepareDatabase(t, databases)
     const store = await open()
