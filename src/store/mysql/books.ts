@@ -1,4 +1,4 @@
-import type { Connection, ResultSetHeader, RowDataPacket } from 'mysql2/promise'
+import type { Connection, ResultSetHeader } from 'mysql2/promise'
 import {
   type Book,
   type BookChanges,
@@ -25,8 +25,6 @@ import { rolledBack } from './errors.ts'
 import type { Schema } from './schema.ts'
 import { caseOfId, WORDS } from './search-index.ts'
 
-/** The cast is needed because mysql2 sends every number of a prepared statement as a double. */
-const READ_ONE = `SELECT ${BOOK} FROM books WHERE id = CAST(? AS SIGNED)`
 const READ = `SELECT ${BOOK} FROM books WHERE id IN (?)`
 const READ_SHORT = `SELECT ${SHORT_BOOK} FROM books WHERE id IN (?)`
 const LOCK = `${READ} FOR UPDATE`
@@ -39,9 +37,9 @@ const LOCK_FREE = `${READ} AND ${IS_SHORT} FOR UPDATE SKIP LOCKED`
 const LISTED_BOOKS = `JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS listed STRAIGHT_JOIN books ON books.id = listed.id`
 
 /**
- * Writes are not prepared. If Galera rolls a transaction back while MariaDB (10.11) prepares a statement in it, no
+ * No statement is prepared. If Galera rolls a transaction back while MariaDB (10.11) prepares a statement in it, no
  * error is reported, and acknowledged updates were lost. The server would also keep a statement for each number of
- * books.
+ * books. And it may allow none (max_prepared_stmt_count), or no more because other programs have too many.
  */
 export function mysqlBooks(schema: Schema): BookStatements<Connection> {
   const { hasWords } = schema
@@ -54,8 +52,7 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
   const DELETE_ONE = `${deleteOf('books')} WHERE books.id = ?`
   return {
     async read(connection, id) {
-      const [rows] = await connection.execute<(Book & RowDataPacket)[]>(READ_ONE, [id])
-      return rows[0]
+      return (await rowsOf<Book>(connection, READ, [[id]]))[0]
     },
 
     find: (connection, ids) => rowsOf<ShortBookRow>(connection, READ_SHORT, [ids]),

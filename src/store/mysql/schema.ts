@@ -14,6 +14,7 @@ import {
   type SchemaGroup,
   type SchemaObject,
 } from '../client-server/ensure-schema.ts'
+import { codeOf } from '../client-server/errors.ts'
 import { emptyOf, KEY_COLUMNS, KEYS_DUE } from '../client-server/page-sql.ts'
 import type { ConnectionPool } from '../client-server/pool.ts'
 import { LACKS_KEYS } from './dialect.ts'
@@ -235,8 +236,8 @@ async function isMissing(connection: Connection, right: Right): Promise<boolean>
   } catch (error) {
     const { isDenied, reason } = meaningOf(error)
     if (isDenied) return true
-    // An error of a read-only server says nothing about rights.
-    if (reason !== 'read_only') throw error
+    // That the server is read-only, or accepts no more prepared statements, says nothing about rights.
+    if (reason !== 'read_only' && codeOf(error) !== 'ER_MAX_PREPARED_STMT_COUNT_REACHED') throw error
   }
   return false
 }

@@ -19,32 +19,16 @@ const ATTEMPTS = 6
 /** So many books that the server would rather read all words than look them up. */
 const MANY = 3000
 
-describe('the transactions of the store on MySQL', { skip: serverMissing('mysql') }, () => {
-  it('prepare no statement: the server might not report that it rolls them back meanwhile', async (t) => {
-    const server = await startServer('mysql', { settings: { 'general-log': '1', 'log-output': 'TABLE' } })
-    t.after(() => server.remove())
-    const store = await openPatiently(await server.createDatabase())
-    await useEverything(store)
-    await store.close()
-    const log = await server.query(`
-      SELECT thread_id, command_type, CONVERT(argument USING utf8mb4) AS argument FROM mysql.general_log`)
-    const open = new Set<unknown>()
-    const lines = log.flatMap(({ thread_id, command_type, argument }) => {
-      const line = `${command_type} ${argument}`
-      if (line === 'Query START TRANSACTION') open.add(thread_id)
-      if (line === 'Query COMMIT' || line === 'Query ROLLBACK') open.delete(thread_id)
-      return open.has(thread_id) ? [line] : []
-    })
-    for (const does of [/\bUPDATE books\b/, /\bINSERT INTO books\b/, /\bINSERT INTO book_words_2\b/])
-      assert.ok(
-        lines.some((line) => does.test(line)),
-        `none does ${does}`,
-      )
-    assert.deepEqual(
-      lines.filter((line) => line.startsWith('Prepare')),
-      [],
-    )
-  })
+it('the store on MySQL prepares no statement: a server may allow none, or not report that it rolls back a transaction meanwhile', {
+  skip: serverMissing('mysql'),
+}, async (t) => {
+  const server = await startServer('mysql')
+  t.after(() => server.remove())
+  await server.query('SET GLOBAL max_prepared_stmt_count = 0')
+  const store = await openPatiently(await server.createDatabase())
+  t.after(() => store.close())
+  await useEverything(store)
+  await store.ready()
 })
 
 /** Each write is done once on a connection on which no statement has been prepared before, where it can be. */
