@@ -53,6 +53,8 @@ export interface BookIndex {
    * @returns how many were stored.
    */
   store(entries: readonly IndexEntry[]): Promise<number>
+  /** Whether an error means that the server has refused to store the entries, and has stored none. */
+  isRefused(error: unknown): boolean
 }
 
 /**
@@ -138,28 +140,49 @@ export class BookIndexer {
   async #indexAll(): Promise<boolean> {
     let after = 0
     let stale: readonly StaleBook[] = []
+    let isComplete = true
+    /** The fingerprints of books that have just been tried. */
+    let tried: ReadonlyMap<number, string> = new Map()
     for (let isLast = false; !this.#isClosed; ) {
       if (stale.length === 0) {
         if (isLast) break
-        stale = await this.#index.stale(after)
-        isLast = stale.length < STALE_BOOKS
+        const found = await this.#index.stale(after)
+        isLast = found.length < STALE_BOOKS
+        // Those that are stale with the same texts will stay so: row security, a trigger or a constraint protects them.
+        stale = found.filter(({ id, fingerprint }) => tried.get(id) !== fingerprint)
+        if (stale.length < found.length) isComplete = false
+        after = stale[0] === undefined ? (found.at(-1)?.id ?? after) : stale[0].id - 1
         continue
       }
       if (stale.some(({ isReadOnly }) => isReadOnly)) return false
       const step = this.#entriesOfSome(stale)
-      // The account may only have the right to read, or the disk of the server is full.
-      const stored = await this.#index.store(step).catch((error: unknown) => {
-        if (error instanceof StoreUnavailable) return undefined
-        throw error
-      })
+      const stored = await this.#store(step)
       if (stored === undefined) return false
       // A book that has changed since may still be stale, so these books are looked up again.
-      const isChanged = stored < step.length
-      if (!isChanged) after = step.at(-1)?.id ?? after
-      stale = isChanged ? [] : stale.slice(step.length)
-      if (isChanged) isLast = false
+      if (stored === step.length) {
+        after = step.at(-1)?.id ?? after
+        stale = stale.slice(step.length)
+        continue
+      }
+      tried = new Map(step.map(({ id, fingerprint }) => [id, fingerprint]))
+      stale = []
+      isLast = false
     }
-    return true
+    return isComplete
+  }
+
+  /** @returns how many entries were stored, without those that the server refuses; undefined if it can store none now. */
+  async #store(step: readonly IndexEntry[]): Promise<number | undefined> {
+    try {
+      return await this.#index.store(step)
+    } catch (error) {
+      // The account may only have the right to read, or the disk of the server is full.
+      if (error instanceof StoreUnavailable) return undefined
+      if (!this.#index.isRefused(error)) throw error
+    }
+    let stored = 0
+    if (step.length > 1) for (const entry of step) stored += (await this.#store([entry])) ?? 0
+    return stored
   }
 
   /** The entries of the first books, and of at least one, that fit into a step. */

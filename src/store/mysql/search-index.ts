@@ -62,6 +62,7 @@ function indexOf(
     SELECT id, ${FINGERPRINT} AS fingerprint FROM books WHERE id IN (?) AND ${due} = 1 ORDER BY id FOR UPDATE`
   return {
     valuesOf,
+    isRefused: (error) => pool.hasDoneNothing(error),
     stale: (after) => pool.run((connection) => rowsOf<StaleBook>(connection, selectStale, [after])),
     store: (entries) =>
       pool.run(async (connection) => {

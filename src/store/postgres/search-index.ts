@@ -109,6 +109,7 @@ function indexOf(
     WHERE books.id = indexed.book AND indexed.fingerprint = ${FINGERPRINT} AND ${isStale}`
   return {
     valuesOf,
+    isRefused: (error) => pool.hasDoneNothing(error),
     stale: (after) => pool.run(async (client) => (await client.query<StaleBook>(selectStale, [after])).rows),
     store: (entries) =>
       pool.run(async (client) => {

@@ -71,7 +71,12 @@ describe('a pool of connections', () => {
 
   it('gives a query that has waited for the index only the rest of its time', async () => {
     const stale = () => new Promise<[]>((resolve) => setTimeout(resolve, 1000, []))
-    const words = new BookIndexer({ valuesOf: () => [], stale, store: async () => 0 })
+    const words = new BookIndexer({
+      valuesOf: () => [],
+      stale,
+      store: async () => 0,
+      isRefused: () => false,
+    })
     const engine = { dialect: forever, query: forever }
     const use = watch(queriesOf(newPool(1), engine, words, undefined).count({ words: ['word'] }))
     await pass(DEADLINE - 500)

@@ -28,6 +28,13 @@ const BEGUN = {
   mysql: ['ALTER TABLE books ADD COLUMN search_words_2_of VARBINARY(32)'],
 }
 
+/** Lets nobody change a book with this title. */
+const PROTECTION = {
+  postgres: "ALTER TABLE books ADD CHECK (title <> 'theirs') NOT VALID",
+  mysql: `CREATE TRIGGER protection BEFORE UPDATE ON books FOR EACH ROW
+    IF OLD.title = 'theirs' THEN SIGNAL SQLSTATE '45000'; END IF`,
+}
+
 onServers('queries on a database that others or earlier versions wrote', (engine, databases) => {
   const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
     prepareDatabase(t, databases, statements)
@@ -54,6 +61,18 @@ onServers('queries on a database that others or earlier versions wrote', (engine
       assert.ok(names.includes(name), name)
     // On MySQL the index of years has another name if they may not be NULL.
     assert.ok(names.some((name) => /^books_by_(plain_)?year$/.test(name)))
+  })
+
+  it('a book that the database protects from changes keeps no other from being found', async (t) => {
+    const { open, run } = await prepare(t, (name) => earlierTable(engine, name, 3))
+    await run("UPDATE books SET title = 'theirs' WHERE id = 2", PROTECTION[engine])
+    const store = await open()
+    let incomplete = 0
+    const options = { onIncomplete: () => incomplete++ }
+    assert.equal(await store.count({ words: ['old'] }, options), 2)
+    assert.equal((await store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY, options)).count, 3)
+    assert.equal(incomplete, 2)
+    assert.equal(await store.count({ title: 'theirs' }), 1)
   })
 
   it('an upgrade that waits for others keeps nobody waiting behind it for long', async (t) => {

@@ -22,6 +22,7 @@ async function indexAll(count: number, text: string, end: (indexer: BookIndexer)
       steps.push(books.map(({ id }) => id))
       return books.length
     },
+    isRefused: () => false,
   })
   await indexer.bringUpToDate(60_000)
   await indexer.close()
@@ -51,8 +52,34 @@ it('the index of words on a server ends with the step that is being done', async
 for (const reason of ['disk', 'read_only', 'conflict'] as const)
   it(`the index of words on a server is incomplete, and searches go on, while it cannot be written: ${reason}`, async () => {
     const store = () => Promise.reject(new StoreUnavailable('it is not stored', { reason }))
-    const indexer = new BookIndexer({ valuesOf: wordsOfBook, stale: async () => [BOOK], store })
+    const indexer = new BookIndexer({
+      valuesOf: wordsOfBook,
+      stale: async () => [BOOK],
+      store,
+      isRefused: () => false,
+    })
     assert.equal(await indexer.bringUpToDate(60_000), false)
+    await indexer.close()
+  })
+
+for (const refusal of [undefined, new Error('a trigger')])
+  it(`the index of words on a server has all other books if it may not change some: ${refusal}`, async () => {
+    const books = Array.from({ length: 450 }, (_, i) => ({ ...BOOK, id: i + 1 }))
+    const isProtected = ({ id }: { readonly id: number }) => id % 3 === 0 || (id > 210 && id < 430)
+    const stored = new Set<number>()
+    const indexer = new BookIndexer({
+      valuesOf: wordsOfBook,
+      stale: async (after) => books.filter(({ id }) => id > after && !stored.has(id)).slice(0, 200),
+      async store(entries) {
+        if (refusal && entries.some(isProtected)) throw refusal
+        const free = entries.filter((entry) => !isProtected(entry))
+        for (const { id } of free) stored.add(id)
+        return free.length
+      },
+      isRefused: (error) => error === refusal,
+    })
+    assert.equal(await indexer.bringUpToDate(60_000), false)
+    assert.equal(stored.size, books.filter((book) => !isProtected(book)).length)
     await indexer.close()
   })
 
@@ -63,7 +90,12 @@ it('the index of words on a server is brought up to date for each search, also a
     return []
   }
   t.mock.timers.enable({ apis: ['Date'], now: 3600_000 })
-  const indexer = new BookIndexer({ valuesOf: wordsOfBook, stale, store: async () => 0 })
+  const indexer = new BookIndexer({
+    valuesOf: wordsOfBook,
+    stale,
+    store: async () => 0,
+    isRefused: () => false,
+  })
   await indexer.bringUpToDate(60_000)
   t.mock.timers.setTime(0)
   const before = looks
