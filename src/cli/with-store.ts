@@ -34,12 +34,17 @@ export async function withStore<Result>(
       await store.close()
     }
   } catch (error) {
-    if (!(error instanceof StoreNotOpened || error instanceof StoreUnavailable)) throw error
+    const isOfStore =
+      error instanceof StoreNotOpened || error instanceof StoreUnavailable || isOfServer(error)
+    if (!isOfStore) throw error
     const isOtherDisk = error instanceof StoreUnavailable && error.reason === 'temporary_disk'
     const message = error instanceof StoreNotOpened ? error.message : describeError(error)
     throw new OperatorError(`${isOtherDisk ? '' : `${setting}: `}${message}`, { cause: error })
   }
 }
+
+/** Whether a database server has refused a statement, for example because of a constraint. */
+const isOfServer = (error: unknown) => error instanceof Error && ('severity' in error || 'sqlState' in error)
 
 /** False if opening the store would create a database file. If the path is inaccessible, opening it reports why. */
 export function hasDatabase(path: string): boolean {

@@ -119,6 +119,17 @@ describe('copy', () => {
       assert.match(stderr, /^Cannot copy: the stores differ: --from has 1197 books, --to has 1197\. /)
     })
 
+    it('says in one line that the server refuses a book', async () => {
+      const from = sqlite('refused.db')
+      await use(from, (store) => store.create({ title: 'T', author: 'A', year: 1 }))
+      const on = await postgres()
+      const to = await on.createDatabase()
+      await use(to, async () => {})
+      await on.query('ALTER TABLE books ADD CHECK (year > 1)', to)
+      const { stderr } = await runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
+      assert.match(withoutStores(stderr), /^Cannot copy: --to: .* violates check constraint .*\n$/)
+    })
+
     it('and an import store nothing when they are interrupted while the last books wait to be stored', async () => {
       const file = join(directory.path, 'books.csv')
       writeFileSync(file, 'title,author,year\nT,A,1\n')
