@@ -5,6 +5,9 @@ import { describeError } from '../errors.ts'
 
 const STANDARD_OUTPUT = 1
 
+/** The most characters of an SQL statement in a log line. mysql2 adds it to its errors with the texts of all books. */
+const MAX_SQL = 1000
+
 /** What is left of a text that a full pipe took only in part. */
 let rest: Uint8Array = new Uint8Array()
 
@@ -67,8 +70,16 @@ interface LoggedError {
  */
 export function serializeError(error: Error): LoggedError {
   const message = describeError(error)
-  if (!(error instanceof StoreUnavailable))
-    return { ...error, type: error.constructor.name, message, stack: stackOf(error) }
+  if (!(error instanceof StoreUnavailable)) {
+    const { sql } = error as { readonly sql?: string }
+    return {
+      ...error,
+      sql: sql?.slice(0, MAX_SQL),
+      type: error.constructor.name,
+      message,
+      stack: stackOf(error),
+    }
+  }
   const { name, reason, cause } = error
   const stack = reason === 'other' && cause instanceof Error ? stackOf(cause) : undefined
   // JSON leaves out an undefined stack.

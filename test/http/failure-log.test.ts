@@ -162,3 +162,10 @@ it('an unexpected error has a line each time, with its stack and those of its ca
   assert.deepEqual(unknown, { type: 'StoreUnavailable', reason: 'other', message: 'no answer: a defect' })
   assert.match(known, /^TypeError: a defect\n +at (?!.*no answer)/s)
 })
+
+it('the line of an error has no more than the beginning of its statement, which may have the texts of many books', () => {
+  const error = Object.assign(new Error('refused'), { sql: `INSERT ${'x'.repeat(100_000)}` })
+  const { sql, message } = serializeError(error)
+  assert.match(String(sql), /^INSERT x{1,2000}$/)
+  assert.equal(message, 'refused')
+})
