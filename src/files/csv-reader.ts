@@ -12,8 +12,14 @@ const DECLARATION = /^"?sep=(.)"?$/i
 /** The first line of JSON may be a bracket or a brace alone. */
 const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
 
-/** UTF-16 code units of the first line in which delimiters are counted. */
+/** UTF-16 code units of the first row in which delimiters are counted. */
 const MAX_HEADER = 64 * 1024
+
+/** A quoted cell, which may have several lines. */
+const QUOTED = /(?<=^|[,;\t])"(?:[^"]|"")*"/g
+
+/** The first row as far as it has arrived. Its last cell may be quoted and not closed yet. */
+const FIRST_ROW = /^(?:(?<=^|[,;\t])"(?:[^"]|"")*(?:"|$)|[^\r\n])*/
 
 /**
  * Yields the rows after the header of a file with commas, semicolons or tabs, in groups as they arrive.
@@ -29,11 +35,11 @@ export async function* csvRows(
   let start = ''
   for await (const text of texts) {
     if (parser === undefined) {
-      // The delimiter depends on the whole first line that is not blank.
+      // The delimiter depends on the whole first row that is not blank.
       const rest = start === '' ? text.trimStart() : text
       before += text.slice(0, text.length - rest.length)
       start += rest
-      if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue
+      if (isUnfinished(start) && before.length <= MAX_ROW) continue
       parser = new CsvParser(delimiterIn(start), begin, hasHeader)
       yield parser.push(before + withoutDeclaration(start), false)
       before = start = ''
@@ -49,15 +55,17 @@ function delimiterIn(start: string): string {
       'the file seems to be JSON, not CSV; with one book in each line (NDJSON) it is read if its name ends with .ndjson, or its type is application/x-ndjson; an array, if these are .json and application/json',
     )
   }
-  const line = firstLine(start)
-  return DECLARATION.exec(line)?.[1] ?? delimiterOf(line)
+  return DECLARATION.exec(firstLine(start))?.[1] ?? delimiterOf(start)
 }
+
+const isUnfinished = (start: string) =>
+  start.length <= MAX_HEADER && FIRST_ROW.exec(start)?.[0].length === start.length
 
 const firstLine = (start: string) => start.split(NEWLINE, 1)[0] ?? ''
 
-/** @returns the most frequent delimiter outside quotes. */
-function delimiterOf(line: string): string {
-  const names = line.slice(0, MAX_HEADER).replaceAll(/"[^"]*"/g, '')
+/** @returns the most frequent delimiter outside quotes in the first row. */
+function delimiterOf(start: string): string {
+  const names = firstLine(start.slice(0, MAX_HEADER).replaceAll(QUOTED, ''))
   const count = (delimiter: string) => names.split(delimiter).length
   return DELIMITERS.reduce((best, each) => (count(each) > count(best) ? each : best))
 }
