@@ -65,7 +65,14 @@ class ArraySplitter {
       }
     }
     this.#rest += text.slice(start)
-    if (this.#rest.length > MAX_ITEM) throw new ImportRefused(`line ${this.#begin}: the book is too long`)
+    if (this.#rest.length > MAX_ITEM) {
+      if (this.#depth < 2) {
+        // It is no book, but for example a whole file with one object in each line.
+        this.#line = this.#begin
+        this.#endGap('', this.#items === 0 ? '[' : ',')
+      }
+      throw new ImportRefused(`line ${this.#begin}: the book is too long`)
+    }
     return group
   }
 

@@ -94,6 +94,7 @@ describe('books as a JSON array', () => {
       `line 2: ${array('"{\\"data\\":"', '[')}; the books have to be an array of their own`,
     ],
     [`${book}\n${book}\n`, /^line 3: the file has "\{.*" where a JSON .*; with one object in each/],
+    [`${book}\n`.repeat(60_000), /^line 1: the file has "\{.*" where a JSON .*; with one object in each/],
     [`[${book}`, 'the JSON array is not closed; is the file complete?'],
     ['[{"title":"T', 'the JSON array is not closed; is the file complete?'],
     [`[${book},]`, `line 1: ${array('",]"', ']')}`],
