@@ -40,9 +40,13 @@ function synchronise(path: string): void {
   }
 }
 
+/** UTF-16 code units of a name, each up to 3 bytes in UTF-8, that leave room for more in the 255 bytes of a name. */
+const MAX_BEGINNING = 64
+
 /** @returns a hidden path in the same directory. Nobody can guess it and put a symbolic link there first. */
 export function partFileOf(path: string): string {
-  return join(dirname(resolve(path)), `.${basename(path)}.${randomUUID()}.part`)
+  const beginning = basename(path).slice(0, MAX_BEGINNING)
+  return join(dirname(resolve(path)), `.${beginning}.${randomUUID()}.part`)
 }
 
 /**

@@ -28,6 +28,13 @@ describe('a new file', () => {
     rmSync(path)
   })
 
+  it('may have the longest name that there is', async () => {
+    const name = `${'本'.repeat(84)}csv`
+    await writeNewFile(join(directory.path, name), [])
+    assert.deepEqual(files(), [name])
+    rmSync(join(directory.path, name))
+  })
+
   it('leaves nothing behind when it fails, at once or later, and replaces none that is made meanwhile', async () => {
     const failure = new Error('boom')
     for (const parts of [[], ['some']]) {
