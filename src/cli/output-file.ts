@@ -30,7 +30,8 @@ export async function writeNewFile(
   } finally {
     // Otherwise the stream could create the file after its removal.
     await finished(stream).catch(() => {})
-    rmSync(part, { force: true })
+    // Without the test, a place where no file can be would be an error here, which would hide the one before.
+    if (existsSync(part)) rmSync(part, { force: true })
   }
 }
 

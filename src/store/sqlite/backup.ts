@@ -112,7 +112,9 @@ async function inPartFile<Result>(
       cause: error,
     })
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true })
+    // Not where no file can be: that error would hide the one before.
+    const files = ['', '-wal', '-shm', '-journal'].map((suffix) => part + suffix)
+    for (const file of files.filter((each) => existsSync(each))) rmSync(file, { force: true })
   }
 }
 
