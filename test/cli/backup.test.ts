@@ -116,6 +116,8 @@ describe('restore', () => {
     await refused('other.db', /other\.db: the database is of another program/)
     await refused('damaged.db', /damaged\.db: the copy fails its integrity check: CHECK constraint failed/)
     await refused('link.db', /link\.db is the database itself/)
+    const onDirectory = await runCommand(directory.path, { DB_URL: 'sqlite:.' }, 'restore', 'books.db')
+    assert.match(onDirectory.stderr, /Cannot restore: \/.* is a directory or a device/)
     assert.deepEqual(readdirSync(directory.path), before)
     assert.deepEqual(titles('books.db'), ['first'])
   })

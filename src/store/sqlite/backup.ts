@@ -77,6 +77,8 @@ export async function restoreSqlite(
     // SQLite names its other files after the file that a symbolic link leads to.
     const path = existsSync(target) ? realpathSync(target) : resolve(target)
     if (realpathSync(source) === path) throw new OperatorError(`${source} is the database itself`)
+    if (existsSync(path) && !statSync(path).isFile())
+      throw new OperatorError(`${path} is a directory or a device, no file that can be replaced`)
     requireClosed(path)
     return await inPartFile(source, path, async (part) => {
       const books = await copy(source, part, progress, signal)
