@@ -475,6 +475,11 @@ id,title,author,year
       assert.equal(statSync(copy).mode & 0o777, 0o444)
       const denied = /Cannot import: DB_URL: .*attempt to write a readonly database; /
       await assert.rejects(readOnly(url, 'import', '-'), denied)
+      const old = path(`earlier-${suffixes.length}.db`)
+      copyFileSync(join(import.meta.dirname, '../store/earlier-schemas/sqlite-1.db'), old)
+      chmodSync(old, 0o444)
+      const earlier = /DB_URL: .* of an earlier version, and cannot be upgraded; .*mode 444/
+      await assert.rejects(readOnly(`sqlite:${old}`, 'export', '-'), earlier)
       const none = readOnly(`sqlite:${directory}/none.db`, 'check')
       await assert.rejects(none, /none\.db cannot be made: .*mode 555, not writable: EACCES/)
     })

@@ -74,8 +74,14 @@ export function prepareSqlite(
     } catch (error) {
       const onFull = (reason: string) => report(`nothing can be written now: ${reason}`)
       const accept = isFull(error) ? onFull : isDenied(error) ? onReadOnly : undefined
-      if (accept === undefined || !isCurrent(database)) throw error
-      accept(describeError(error) + describeProblem(error, path))
+      const version = schemaVersion(database)
+      if (accept === undefined || version === 0) throw error
+      const reason = describeError(error) + describeProblem(error, path)
+      if (!isCurrent(database)) {
+        const problem = 'it is of an earlier version, and cannot be upgraded; if need be, use a copy that can'
+        throw notOpened(path, `${problem}: ${reason}`, error)
+      }
+      accept(reason)
     }
     return startThreads(path, database, report)
   } catch (error) {
