@@ -159,9 +159,13 @@ function faultOf(name: FieldName, value: unknown): Omit<FieldFault, 'field'> | u
   if (!isTextField(name)) {
     if (Number.isSafeInteger(value)) return undefined
     const isTooLarge = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
+    // In CSV, this text would be a number.
+    const isNumber = /^-?\d+$/.test(`${value}`)
     const what = isTooLarge
       ? `too large for a ${name}`
-      : `not a ${name} (a whole number such as 1979 or -500)`
+      : isNumber
+        ? 'text, not a number'
+        : `not a ${name} (a whole number such as 1979 or -500)`
     return { code: 'wrong_type', reason: `${quoted(value)} is ${what}` }
   }
   if (typeof value !== 'string') return { code: 'wrong_type', reason: `${quoted(value)} is not text` }
