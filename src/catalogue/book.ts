@@ -158,21 +158,22 @@ function faultOf(name: FieldName, value: unknown): Omit<FieldFault, 'field'> | u
   }
   if (!isTextField(name)) {
     if (Number.isSafeInteger(value)) return undefined
-    const isTooLarge = Math.abs(Number(value)) > Number.MAX_SAFE_INTEGER
-    // In CSV, this text would be a number.
-    const isNumber = /^-?\d+$/.test(`${value}`)
-    const what = isTooLarge
-      ? `too large for a ${name}`
-      : isNumber
-        ? 'text, not a number'
-        : `not a ${name} (a whole number such as 1979 or -500)`
-    return { code: 'wrong_type', reason: `${quoted(value)} is ${what}` }
+    return { code: 'wrong_type', reason: `${quoted(value)} is ${whyNoInteger(name, value)}` }
   }
   if (typeof value !== 'string') return { code: 'wrong_type', reason: `${quoted(value)} is not text` }
   if (value.includes('\0'))
     return { code: 'invalid_character', reason: `${quoted(value)} contains a NUL character` }
   if (value.isWellFormed()) return undefined
   return { code: 'invalid_character', reason: `${quoted(value)} is not well-formed Unicode` }
+}
+
+function whyNoInteger(name: FieldName, value: unknown): string {
+  // An object of JSON may have a `toString` of its own, which is no function.
+  const number = typeof value === 'object' ? Number.NaN : Number(value)
+  if (Math.abs(number) > Number.MAX_SAFE_INTEGER) return `too large for a ${name}`
+  // In CSV, this text would be a number.
+  if (typeof value === 'string' && /^-?\d+$/.test(value)) return 'text, not a number'
+  return `not a ${name} (a whole number such as 1979 or -500)`
 }
 
 export function isFault<Fault extends { readonly reason: string }>(result: NewBook | Fault): result is Fault {

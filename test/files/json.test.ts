@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { MAX_BOOK_SIZE } from '../../src/catalogue/book.ts'
 import { hostileBooks } from './hostile-books.ts'
-import { assertRead, assertRefused } from './read.ts'
+import { assertRead, assertRefused, NO_YEAR } from './read.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 const book = JSON.stringify(BOOK)
@@ -15,6 +15,7 @@ describe('NDJSON', () => {
     '{"title":1}{': '"{\\"title\\":1}{" is not JSON',
     'title,author,year': '"title,author,year" is not a JSON object',
     '{"title":{"a":1},"author":"A","year":1}': 'title: an object is not text',
+    '{"title":"T","author":"A","year":{"toString":1}}': `year: an object ${NO_YEAR}`,
     '{"title":["a"],"author":"A","year":1}': 'title: an array is not text',
     '{"title":"\\ud800","author":"A","year":1}': 'title: "�" is not well-formed Unicode',
     '{"title":"T","author":null,"year":1}': 'author: null is not text',
