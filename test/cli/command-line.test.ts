@@ -299,6 +299,8 @@ $ DB_URL=mysql://u:p@h/d backup x.db
 ! Cannot back up: DB_URL: names a server, whose own tools make backups of it …
 $ backup copy.db
 /…/books.db is backed up in copy.db
+$ backup -
+! book-catalogue: backup writes a file, never to standard output: name one
 $ backup new.csv
 ! Cannot back up: new.csv exists already…
 $ backup none/a.db

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { OperatorError } from '../../errors.ts'
+import { OperatorError, UsageError } from '../../errors.ts'
 import { backupSqlite } from '../../store/sqlite/backup.ts'
 import { type Command, interruption, withSettings } from '../command.ts'
 import { ProgressBar } from '../progress-bar.ts'
@@ -11,7 +11,11 @@ export const command: Command = {
     'Copies the SQLite database named by DB_URL into a new file, also while the service runs on it.',
   operands: 1,
   options: {},
-  run: (args) => withSettings('back up', args, (config) => backUp(config, args.operand)),
+  run: (args) => {
+    // Otherwise, `backup - | gzip >FILE` would write a file of the name -, and seem to work.
+    if (args.operand === '-') throw new UsageError('backup writes a file, never to standard output: name one')
+    return withSettings('back up', args, (config) => backUp(config, args.operand))
+  },
 }
 
 async function backUp(config: Config, target: string): Promise<void> {
