@@ -39,7 +39,8 @@ type State = 'start' | 'plain' | 'quoted' | 'closed'
  * - A quote within an unquoted field is an ordinary character. So is one that begins a field of an unused column, if it
  *   is not closed where a field may end.
  * - In a file with tabs, which few programs quote, that holds for all columns, and a quoted field contains no tab.
- * - White space after a closing quote is ignored. An empty line is a row of one empty field.
+ * - White space after a closing quote is ignored, and a space before a field's first quote, as after each comma in files
+ *   that people write. An empty line is a row of one empty field.
  */
 export class CsvParser {
   /** Spreadsheets quote fields also in files with tabs, but most other programs do not. */
@@ -107,11 +108,14 @@ export class CsvParser {
     reading: while (at < text.length) {
       switch (this.#state) {
         case 'start': {
-          if (nextQuote(at) === at) {
+          const first = text[at] === ' ' ? at + 1 : at
+          if (first === text.length && !isEnd) break reading
+          if (text.charCodeAt(first) === QUOTE) {
             this.#state = 'quoted'
             this.#fieldLine = this.#line
             this.#raw = ''
-            opened = at++
+            opened = at
+            at = first + 1
             break
           }
           const end = nextNewline(at)

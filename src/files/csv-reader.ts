@@ -16,10 +16,10 @@ const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
 const MAX_HEADER = 64 * 1024
 
 /** A quoted cell, which may have several lines. */
-const QUOTED = /(?<=^|[,;\t])"(?:[^"]|"")*"/g
+const QUOTED = /(?<=(?:^|[,;\t]) ?)"(?:[^"]|"")*"/g
 
 /** The first row as far as it has arrived. Its last cell may be quoted and not closed yet. */
-const FIRST_ROW = /^(?:(?<=^|[,;\t])"(?:[^"]|"")*(?:"|$)|[^\r\n])*/
+const FIRST_ROW = /^(?:(?<=(?:^|[,;\t]) ?)"(?:[^"]|"")*(?:"|$)|[^\r\n])*/
 
 /**
  * Yields the rows after the header of a file with commas, semicolons or tabs, in groups as they arrive.

@@ -15,6 +15,12 @@ describe('CSV is read with', () => {
     ['as many semicolons as commas', 'title,author,year,a;b;c;d\nT,A,5,\n', 5],
     ['semicolons, and commas in quoted names', '"title";"author";"a,b,c,d";"year"\nT;A;"x;,";5\n', 5],
     ['quoted names of several lines', '"Book,\n""title"", \r";"Author\r";Year\nT;A;5\n', 5],
+    [
+      'a space before quotes',
+      '"title", "author", "year; a; b; c", "year"\n"T", "A",,"5"\n "T", "A", 1, "6"',
+      5,
+      6,
+    ],
     ['a comma that Excel declares', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
     ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
     ['a blank first line', ' \t\n\n title;author;year\nT;A;5\n', 5],
