@@ -12,8 +12,8 @@ const DECLARATION = /^"?sep=(.)"?$/i
 /** The first line of JSON may be a bracket or a brace alone. */
 const JSON_START = /^\s*(?:\[\s*(?:[{\]]|$)|\{\s*(?:"|$))/
 
-/** UTF-16 code units of the first row in which delimiters are counted. */
-const MAX_HEADER = 64 * 1024
+/** UTF-16 code units of the first row in which delimiters are counted. Few, because each part begins to read it again. */
+const MAX_HEADER = 8 * 1024
 
 /** A quoted cell, which may have several lines. */
 const QUOTED = /(?<=(?:^|[,;\t]) ?)"(?:[^"]|"")*"/g
