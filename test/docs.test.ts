@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { it } from 'node:test'
+import { parseEnv } from 'node:util'
 import { readConfig } from '../src/config.ts'
-import { knownSettings } from './support/known-settings.ts'
+import { SETTING_NAMES } from '../src/settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -51,7 +52,7 @@ for (const document of DOCUMENTS)
 it('docs/configuration.md describes every setting', () => {
   const text = read('docs/configuration.md')
   assert.deepEqual(
-    knownSettings().filter((name) => !text.includes(`\`${name}\``)),
+    SETTING_NAMES.filter((name) => !text.includes(`\`${name}\``)),
     [],
   )
 })
@@ -66,6 +67,18 @@ it('docs/configuration.md names the default of every setting that has one', () =
   assert.ok(Object.keys(defaults).length > 10)
   const others = { SECRET_TOKEN: 's', PASSWORD: 'p' }
   assert.deepEqual(readConfig({ ...defaults, ...others }), readConfig(others))
+})
+
+it('deploy/.env.example has every setting, sets none as it is, and shows the defaults', () => {
+  const example = read('deploy/.env.example')
+  assert.deepEqual(Object.keys(parseEnv(example)), [])
+  const shown = parseEnv(example.replaceAll(/^#(?=[A-Z_]+=)/gm, ''))
+  assert.deepEqual(Object.keys(shown).toSorted(), SETTING_NAMES.toSorted())
+  const others = 'HOST METRICS_PORT TRUST_PROXY CORS_ORIGIN DB_URL_FILE PASSWORD_FILE SECRET_TOKEN_FILE'
+  const fixed = { SECRET_TOKEN: 's', PASSWORD: 'p' }
+  // A setting and its file exclude each other; of the others without a default, the example is one.
+  for (const name of others.split(' ')) delete shown[name]
+  assert.deepEqual(readConfig({ ...shown, ...fixed }), readConfig(fixed))
 })
 
 it('every place has the version of package.json', () => {

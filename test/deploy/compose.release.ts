@@ -3,7 +3,7 @@ import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { knownSettings } from '../support/known-settings.ts'
+import { SETTING_NAMES } from '../../src/settings.ts'
 import { ROOT, run } from '../support/npm.ts'
 import { findProgram } from '../support/program.ts'
 import { temporaryDirectory } from '../support/service.ts'
@@ -40,7 +40,7 @@ describe('the files for Docker Compose', { skip: COMPOSE.missing }, () => {
     it(`${files.join(', ')}: starts the service with settings that it knows`, () => {
       const environment = environmentIn(merged(files))
       assert.partialDeepStrictEqual(readConfig(environment).dbUrl, expected)
-      const known = [...knownSettings(), 'PGPASSWORD', 'POSTGRES_PASSWORD', 'SITE']
+      const known: string[] = [...SETTING_NAMES, 'PGPASSWORD', 'POSTGRES_PASSWORD', 'SITE']
       const unknown = Object.keys(environment).filter((name) => !known.includes(name))
       assert.deepEqual(unknown, [])
     })
