@@ -21,7 +21,7 @@ after(directory.remove)
 // Requests whose bodies or responses take their time: test/http/shutdown.long.ts and test/cli/main.test.ts.
 for (let cycle = 1; cycle <= CYCLES; cycle++)
   it(`SIGTERM under load cuts no response, and leaves no request without one that was sent before it: ${cycle}`, async () => {
-    const service = await startService(directory.path)
+    const service = await startService(directory.path, { THREADS: cycle % 2 === 0 ? '1' : '4' })
     const load = new Requests()
     const clients = Array.from({ length: KEEPING + CONNECTING }, (_, i) =>
       load.client(service.url, `cycle ${cycle} client ${i}`, i < KEEPING),

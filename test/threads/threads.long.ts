@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { parseExposition, total } from '../support/exposition.ts'
 import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
+import { runSpec } from '../support/run-spec.ts'
 import {
   ACCOUNT,
   SECRET,
@@ -179,6 +180,12 @@ describe('a service with four threads', () => {
     })
 })
 
+it('four threads keep the contract, and the decisions where it is silent', async (t) => {
+  const other = await startService(directory.path, { THREADS: '4', DB_URL: 'sqlite:contract.db' })
+  t.after(() => other.stop())
+  await runSpec(other.url, {}, [])
+})
+
 it('replaces a thread by one with the same settings and database, and waits longer each time', async (t) => {
   const DB_URL_FILE = 'database'
   const path = join(directory.path, DB_URL_FILE)
@@ -201,22 +208,6 @@ it('replaces a thread by one with the same settings and database, and waits long
   const responses = await onEach(other.url, () => head('GET /books', token))
   assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
   for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
-})
-
-it('answers what is in flight on every thread when it is stopped', async (t) => {
-  const other = await startService(directory.path, { THREADS: '4', DB_URL: 'sqlite:other.db' })
-  t.after(() => other.stop('SIGKILL'))
-  const token = `Authorization: ${await logIn(other.url)}`
-  const request = withBody('POST /book', BOOK, token, 'Expect: 100-continue')
-  const connections = await openMany(other.url)
-  await Promise.all(connections.map((connection) => connection.send(request.slice(0, -1))))
-  for (const connection of connections) assert.equal((await connection.response()).status, 100)
-  const ended = other.stop()
-  await setTimeout(200)
-  await Promise.all(connections.map((connection) => connection.send(request.slice(-1))))
-  const responses = await Promise.all(connections.map((connection) => connection.response()))
-  assert.deepEqual(statuses(responses), { 201: CONNECTIONS })
-  assert.deepEqual(await ended, { code: 0, signal: null })
 })
 
 it('says why it cannot start', async (t) => {
