@@ -70,23 +70,19 @@ export interface GaleraNode extends Omit<DatabaseServer, 'directory' | 'socket' 
   stop(how: 'clean' | 'kill'): Promise<void>
 }
 
-type Settings = Readonly<Record<string, string>>
-
 type Node = ReturnType<typeof makeNode>
 
 /**
  * Starts three servers of MariaDB on 127.0.0.1 that Galera keeps alike: a write on one is on all. Their data is in memory
  * where there is room.
- * @param settings of all nodes, by name, beside those of the tests or instead of them.
- * @param provider the options of Galera itself, likewise.
  * @throws Error if Galera is not installed, or with the log of a node that does not start.
  */
-export async function startGalera(settings: Settings = {}, provider: Settings = {}): Promise<GaleraNode[]> {
+export async function startGalera(): Promise<GaleraNode[]> {
   const ports = new Set<number>()
   while (ports.size < 9) ports.add(await freePort())
   const [a = 0, b = 0, c = 0, ...others] = ports
   const cluster = [a, b, c].map((port) => `127.0.0.1:${port}`)
-  const nodes = cluster.map((address) => makeNode(address, cluster, others.splice(-2), settings, provider))
+  const nodes = cluster.map((address) => makeNode(address, cluster, others.splice(-2)))
   const password = randomBytes(12).toString('hex')
   await startAll(nodes, password)
   return nodes.map((node) => inUse(node, password))
@@ -96,13 +92,7 @@ export async function startGalera(settings: Settings = {}, provider: Settings = 
  * @param address where it talks to the others, one of those of the cluster.
  * @param ports for clients, and for a node that sends it the transactions that it lacks.
  */
-function makeNode(
-  address: string,
-  cluster: readonly string[],
-  [port = 0, transferPort = 0]: number[],
-  settings: Settings,
-  more: Settings,
-) {
+function makeNode(address: string, cluster: readonly string[], [port = 0, transferPort = 0]: number[]) {
   const file = findMariadb()
   if (file === undefined || LIBRARY === undefined) throw new Error(`there is ${findMissing()}`)
   const directory = new ServerDirectory(memoryDirectory())
@@ -112,7 +102,12 @@ function makeNode(
     'ist.recv_addr': `127.0.0.1:${transferPort}`,
     // What a node misses while it is frozen for 40 seconds under load.
     'gcache.size': '128M',
-    ...more,
+    // By default the others wait for 5 seconds before they go on without a node.
+    'evs.keepalive_period': 'PT0.5S',
+    'evs.inactive_check_period': 'PT0.3S',
+    'evs.suspect_timeout': 'PT2S',
+    'evs.inactive_timeout': 'PT5S',
+    'evs.install_timeout': 'PT5S',
   }
   const args = argumentsOf({
     ...commonSettings(directory, port),
@@ -130,7 +125,8 @@ function makeNode(
     'wsrep-provider-options': Object.entries(provider)
       .map(([name, value]) => `${name}=${value}`)
       .join(';'),
-    ...settings,
+    // A service may use several nodes at once, while connections move to another.
+    'wsrep-sync-wait': '7',
   })
   const server = new ServerProcess({
     file,

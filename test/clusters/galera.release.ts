@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { RowDataPacket } from 'mysql2/promise'
 import type { Book } from '../../src/catalogue/book.ts'
 import { MysqlDriver } from '../../src/store/mysql/driver.ts'
@@ -8,7 +9,7 @@ import { Caller, SOON } from '../faults/caller.ts'
 import { serve, until } from '../faults/engine-servers.ts'
 import { raiseYears } from '../faults/racing.ts'
 import { engineMissing } from '../support/engines.ts'
-import { severalHosts } from './chaos.ts'
+import { type ChaosEvent, isFull, repeat, severalHosts, surviveChaos } from './chaos.ts'
 import { type GaleraNode, galeraMissing, startGalera } from './galera-cluster.ts'
 
 const FIELDS = ['title', 'author', 'year'] as const
@@ -16,14 +17,16 @@ const FIELDS = ['title', 'author', 'year'] as const
 /** Changes of each field, and increments through each instance. */
 const [CHANGES, INCREMENTS] = [1000, 334]
 
-/** A busy machine needs some minutes; in milliseconds. */
-const options = { timeout: 600_000 }
+/** How often each event happens under load. */
+const [KILLS, STOPS, FREEZES] = isFull ? [20, 5, 5] : [2, 1, 1]
 
-/*
- * wsrep_sync_wait stays at its default, 0: a node may not know yet what was acknowledged on another, which makes it
- * harder to keep everything. Each client therefore uses one node, and the end is read when all nodes have caught up.
- */
-describe('a book that instances on all nodes of a Galera cluster change', {
+/** How long a node is down, and how long one stands still; milliseconds. */
+const [DOWN, FREEZE] = [4000, isFull ? 40_000 : 10_000]
+
+/** A busy machine needs some minutes; in milliseconds. */
+const options = { timeout: isFull ? 3_600_000 : 600_000 }
+
+describe('a Galera cluster', {
   skip: engineMissing('mysql') || galeraMissing,
 }, () => {
   let nodes: readonly GaleraNode[] = []
@@ -32,7 +35,7 @@ describe('a book that instances on all nodes of a Galera cluster change', {
   }, options)
   after(() => Promise.all(nodes.map((node) => node.remove())))
 
-  it('is not reached through a node that has left the cluster, whatever DB_URL asks for', async () => {
+  it('is not used through a node that has left it, whatever DB_URL asks for', async () => {
     const [left = assert.fail(), other = assert.fail()] = nodes
     const database = await other.createDatabase()
     const hosts = [left, other].map(({ port }) => `127.0.0.1:${port}`)
@@ -56,7 +59,13 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     }
   })
 
-  it('keeps every acknowledged change, and every increment with If-Match', options, async (t) => {
+  it('keeps every acknowledged change of a book, and every increment with If-Match', options, async (t) => {
+    // A node may not know yet what was acknowledged on another, which makes it harder to keep everything. Each client
+    // therefore uses one node, and the end is read when all nodes have caught up.
+    const syncWait = (value: number) =>
+      Promise.all(nodes.map((node) => node.query(`SET GLOBAL wsrep_sync_wait = ${value}`)))
+    await syncWait(0)
+    t.after(() => syncWait(7))
     const { clients, id, stored } = await start(t)
     const conflictsBefore = await conflicts()
     await Promise.all(
@@ -116,4 +125,57 @@ describe('a book that instances on all nodes of a Galera cluster change', {
     )
     return rows.flat().reduce((sum, { Value: value }) => sum + Number(value), 0)
   }
+
+  const whole = () =>
+    until('all nodes are one cluster', async () =>
+      (await Promise.all(nodes.map((node) => isInCluster(node).catch(() => false)))).every(Boolean),
+    )
+
+  const isInCluster = async (node: GaleraNode) => {
+    await node.catchUp()
+    const [size] = await node.query("SHOW STATUS LIKE 'wsrep_cluster_size'")
+    return Number(size?.Value) === nodes.length
+  }
+
+  /** The node that services have the most connections to. */
+  const inUse = async () => {
+    const sql = "SELECT count(*) AS count FROM information_schema.processlist WHERE user LIKE 'books_%'"
+    const used = await Promise.all(
+      nodes.map(async (node) => ({ node, count: Number((await node.query(sql))[0]?.count) })),
+    )
+    return used.toSorted((a, b) => b.count - a.count)[0]?.node ?? assert.fail()
+  }
+
+  const stop = (how: 'clean' | 'kill'): ChaosEvent => ({
+    name: how === 'kill' ? 'kill -9 of the node' : 'clean stop of the node',
+    run: async () => {
+      const node = await inUse()
+      await node.stop(how)
+      await setTimeout(DOWN)
+      await node.start()
+      await whole()
+    },
+  })
+
+  const freeze: ChaosEvent = {
+    name: 'freeze of the node',
+    run: async () => {
+      const node = await inUse()
+      node.freeze()
+      await setTimeout(FREEZE)
+      node.thaw()
+      await whole()
+    },
+  }
+
+  for (const [title, events] of Object.entries({
+    kills: repeat(KILLS, () => stop('kill')),
+    'clean stops': repeat(STOPS, () => stop('clean')),
+    freezes: repeat(FREEZES, () => freeze),
+  }))
+    it(`survives ${title} of the node in use, under load`, options, (t) => {
+      const [databases = assert.fail()] = nodes
+      const dbUrl = severalHosts(nodes.map(({ host, port }) => `${host}:${port}`))
+      return surviveChaos(t, { databases, dbUrl, events })
+    })
 })

@@ -28,11 +28,8 @@ function compare({ journal, book: { title } }: ReturnType<typeof journalOf>, ...
 const DONE = 'acknowledged'
 for (const [what, writes, rows, faults] of [
   ['an update', [UPDATE, DONE], [UPDATED], ''],
-  ['a delete', [UPDATE, DONE, DELETE, DONE], [], ''],
-  ['a create that is lost', [], [], 'lost'],
   ['an update that is lost', [UPDATE, DONE], [CREATED], 'lost'],
   ['a delete that is lost', [DELETE, DONE], [CREATED], 'lost'],
-  ['a change that nobody made', [], [{ ...CREATED, year: 3 }], 'unexplained'],
   ['another id', [], [{ ...CREATED, id: 2 }], 'unexplained'],
   ['a book that nobody created', [], [CREATED, { ...CREATED, title: 'else' }], 'unexplained'],
   ['a book that is there twice', [], [CREATED, CREATED], 'unexplained'],
@@ -42,8 +39,6 @@ for (const [what, writes, rows, faults] of [
   ['an update that was to be undone, done', [UPDATE, 'undone'], [UPDATED], 'unexplained'],
   ['an update that is refused, not done', [UPDATE, 'refused'], [CREATED], ''],
   ['an update that is refused, done', [UPDATE, 'refused'], [UPDATED], ''],
-  ['an update that is refused, and no book', [UPDATE, 'refused'], [], 'lost'],
-  ['a delete whose response is lost, done', [DELETE, 'unknown'], [], ''],
   ['a delete whose response is lost, and a change', [DELETE, 'unknown'], [UPDATED], 'unexplained'],
 ] as const)
   it(`the journal finds ${faults || 'nothing wrong'}: ${what}`, () =>

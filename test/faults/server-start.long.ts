@@ -14,7 +14,12 @@ const INSTANCES = 8
 function beginStart(t: TestContext, DB_URL: string) {
   const directory = temporaryDirectory()
   t.after(directory.remove)
-  const started = spawnService(directory.path, { ...SETTINGS, DB_URL, STORE_TIMEOUT: PATIENT })
+  const started = spawnService(directory.path, {
+    ...SETTINGS,
+    DB_URL,
+    STORE_TIMEOUT: PATIENT,
+    LOG_LEVEL: 'trace',
+  })
   t.after(() => started.child.kill('SIGKILL'))
   return started
 }

@@ -12,22 +12,15 @@ const executablePath = process.env.CHROMIUM ?? INSTALLED.find(existsSync)
 export const browserMissing =
   executablePath === undefined ? 'no browser: install Chromium, or name its executable in CHROMIUM' : false
 
-/** Chromium without a window. */
-function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    ...(executablePath !== undefined && { executablePath }),
-    args: ['--disable-gpu', '--disable-quic'],
-  })
-}
-
 /**
  * To be called in a file or a `describe`.
- * @returns a function that returns a browser, from before the tests there until after them.
+ * @returns a function that returns Chromium without a window, from before the tests there until after them.
  */
 export function useBrowser(): () => Browser {
   let browser: Browser | undefined
   before(async () => {
-    browser = await launchBrowser()
+    const executable = executablePath !== undefined && { executablePath }
+    browser = await chromium.launch({ ...executable, args: ['--disable-gpu', '--disable-quic'] })
   })
   after(() => browser?.close())
   return () => {
