@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Crowd } from '../support/crowd.ts'
 import { head } from '../support/raw-socket.ts'
 import { startedAsNpm } from '../support/started-as-npm.ts'
+import { until } from '../support/until.ts'
 import { useService } from '../support/use-service.ts'
 import { withstand } from './polite-client.ts'
 
@@ -17,10 +18,7 @@ const skip = existsSync('/proc/self/status') ? false : 'needs /proc to see the m
 const service = useService((started) => started.createBook(), startedAsNpm())
 
 /** Waits for an effect of the attack, which without a defence never comes: then the memory tells. */
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 90_000
-  while (!condition() && Date.now() < deadline) await setTimeout(20)
-}
+const patiently = (isThere: () => boolean) => until('the defence works', isThere, 90_000).catch(() => {})
 
 it('bodies of books that do not end are read as long as there is room, the others refused, and there is room again when they are gone', {
   skip,
@@ -32,7 +30,7 @@ it('bodies of books that do not end are read as long as there is room, the other
     using crowd = new Crowd()
     await crowd.join(service.url, many, (socket) => socket.write(begun))
     const refused = () => crowd.statuses().get(503) ?? 0
-    await until(() => refused() > many - 2 * room)
+    await patiently(() => refused() > many - 2 * room)
     assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
   })
   const title = 'x'.repeat(MIB - 100)
@@ -61,7 +59,7 @@ describe('clients that do not take their lists', { skip }, () => {
         await crowd.join(slow.url, 10, (socket) => socket.write(request), false)
         await setTimeout(100)
       }
-      await until(() => (slow.output().match(CUT_OR_REFUSED)?.length ?? 0) >= 20)
+      await patiently(() => (slow.output().match(CUT_OR_REFUSED)?.length ?? 0) >= 20)
       let response: Response
       do {
         response = await fetch(`${slow.url}/books`, { headers: { authorization: slow.token } })

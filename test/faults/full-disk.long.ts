@@ -56,17 +56,23 @@ describe('a full disk', { skip: diskMissing }, () => {
     assert.equal(journal.figures.unknown, 0)
   })
 
-  it('does not keep a service from starting, or a command from reading', async (t) => {
+  it('does not keep a service from starting, or a command from reading; one that writes says so and leaves no half of a file', async (t) => {
     using disk = new LoopDisk(32)
     const killed = await startService(disk.path)
     await new Caller(killed).create()
     await killed.stop('SIGKILL')
     const filler = disk.fillUp()
+    const run = (...command: string[]) => runCommand(disk.path, { DB_URL: 'sqlite:books.db' }, ...command)
     for (const command of [['check'], ['export', '-']]) {
-      const { code, stderr } = await runCommand(disk.path, { DB_URL: 'sqlite:books.db' }, ...command)
+      const { code, stderr } = await run(...command)
       assert.equal(code, 0, stderr)
       assert.match(stderr, /^DB_URL: nothing can be written now: database or disk is full$/m)
     }
+    const target = join(disk.path, 'backup.db')
+    const { stderr } = await run('backup', target)
+    assert.match(stderr, new RegExp(`^Cannot back up: ${target}: database or disk is full$`, 'm'))
+    const init = await run('init')
+    assert.deepEqual([init.code, init.stderr.replaceAll(/\S+\//g, '')], [1, NO_ROOM])
     const service = await startService(disk.path)
     t.after(() => service.stop('SIGKILL'))
     const caller = new Caller(service)
@@ -77,26 +83,8 @@ describe('a full disk', { skip: diskMissing }, () => {
     rmSync(filler)
     await caller.ok('POST /book', book)
     await caller.ok('GET /readyz')
+    assert.equal((await run('init')).code, 0)
   })
-})
-
-it('a full disk leaves no half of a file of settings, and a command that copies onto it names it', {
-  skip: diskMissing,
-}, async () => {
-  using disk = new LoopDisk(32)
-  const directory = temporaryDirectory()
-  const service = await startService(directory.path)
-  await service.stop()
-  const filler = disk.fillUp()
-  const target = join(disk.path, 'backup.db')
-  const backup = await runCommand(directory.path, { DB_URL: 'sqlite:books.db' }, 'backup', target)
-  directory.remove()
-  assert.match(backup.stderr, new RegExp(`^Cannot back up: ${target}: database or disk is full$`, 'm'))
-  const init = () => runCommand(disk.path, {}, 'init')
-  const { code, stderr } = await init()
-  assert.deepEqual([code, stderr.replaceAll(/\S+\//g, '')], [1, NO_ROOM])
-  rmSync(filler)
-  assert.equal((await init()).code, 0)
 })
 
 describe('an import onto a full disk', { skip: diskMissing }, () => {

@@ -14,12 +14,8 @@ const INSTANCES = 8
 function beginStart(t: TestContext, DB_URL: string) {
   const directory = temporaryDirectory()
   t.after(directory.remove)
-  const started = spawnService(directory.path, {
-    ...SETTINGS,
-    DB_URL,
-    STORE_TIMEOUT: PATIENT,
-    LOG_LEVEL: 'trace',
-  })
+  const settings = { ...SETTINGS, DB_URL, STORE_TIMEOUT: PATIENT, LOG_LEVEL: 'trace' }
+  const started = spawnService(directory.path, settings)
   t.after(() => started.child.kill('SIGKILL'))
   return started
 }

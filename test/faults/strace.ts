@@ -1,11 +1,10 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { findProgram } from '../support/program.ts'
 
-/** Why tests with strace are skipped, or false. Where FAULTS is `required`, they fail without it instead. */
-export const straceMissing =
-  process.env.FAULTS !== 'required' && spawnSync('strace', ['--version']).status !== 0 && 'needs strace'
+export const straceMissing = findProgram('strace', 'FAULTS').missing
 
 /**
  * Calls a function in a process in which system calls fail.

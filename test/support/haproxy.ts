@@ -1,16 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { freePort } from './free-port.ts'
-import { findCommand } from './program.ts'
+import { findProgram } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 import { until } from './until.ts'
 
-const FILE = findCommand(['haproxy'], ['/usr/sbin', '/usr/local/sbin'])
-
-/** Why tests with HAProxy are skipped, or false. Where CLUSTERS is `required`, they fail without it instead. */
-export const haproxyMissing =
-  FILE === undefined && process.env.CLUSTERS !== 'required' ? 'no haproxy: install it' : false
+const { file, missing } = findProgram('haproxy', 'CLUSTERS')
+export const haproxyMissing = missing
 
 /** A database server behind HAProxy. */
 interface Upstream {
@@ -26,13 +23,12 @@ interface Upstream {
  * @throws Error if there is none, or with what it said if it does not start.
  */
 export async function startHaproxy(check: string, servers: readonly Upstream[]) {
-  if (FILE === undefined) throw new Error('there is no haproxy: install it')
   const port = await freePort()
   const lines = servers.map(
     ({ address, checkPort }, i) => `server s${i} ${address} check port ${checkPort}${i > 0 ? ' backup' : ''}`,
   )
   const proxy = await runHaproxy(
-    FILE,
+    file,
     new ServerDirectory(),
     port,
     `

@@ -2,15 +2,12 @@ import { makeCertificates } from './certificates.ts'
 import type { Databases } from './database-server.ts'
 import { databasesAt } from './databases.ts'
 import { freePort } from './free-port.ts'
-import { findCommand } from './program.ts'
+import { findProgram } from './program.ts'
 import { ServerDirectory } from './server-directory.ts'
 import { ServerProcess } from './server-process.ts'
 
-const FILE = findCommand(['pgbouncer'], ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'])
-
-/** Why tests with PgBouncer are skipped, or false. Where PGBOUNCER is `required`, they fail without it instead. */
-export const pgbouncerMissing =
-  FILE === undefined && process.env.PGBOUNCER !== 'required' ? 'no pgbouncer: install it' : false
+const { file, missing } = findProgram('pgbouncer', 'PGBOUNCER')
+export const pgbouncerMissing = missing
 
 /** Connections to the server for each database: fewer than clients have. */
 const POOL_SIZE = 3
@@ -23,7 +20,6 @@ export type Pooler = Awaited<ReturnType<typeof startPgbouncer>>
  * @throws Error if there is none, or with what it said if it does not start.
  */
 export async function startPgbouncer(server: Databases) {
-  if (FILE === undefined) throw new Error('there is no pgbouncer: install it')
   const directory = new ServerDirectory()
   const { certFile, keyFile } = makeCertificates(directory)
   const { username, password } = new URL(server.url)
@@ -48,7 +44,7 @@ export async function startPgbouncer(server: Databases) {
   const databases = `* = host=${server.host} port=${server.port}`
   const config = `[databases]\n${databases}\n[pgbouncer]\n${lines.join('\n')}\n`
   const pooler = await ServerProcess.started({
-    file: FILE,
+    file,
     args: [directory.write('pgbouncer.ini', config)],
     ready: /process up/,
     directory,

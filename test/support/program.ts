@@ -4,13 +4,14 @@ import { delimiter, join } from 'node:path'
 /** A program that some tests run. */
 export interface Program {
   readonly file: string
-  /** Why these tests are skipped, or false. Where DEPLOY is `required`, they fail without the program instead. */
+  /** Why these tests are skipped, or false. */
   readonly missing: string | false
 }
 
-export function findProgram(name: string): Program {
-  const file = findCommand([name], ['/usr/sbin', '/usr/local/sbin'])
-  const isMissing = file === undefined && process.env.DEPLOY !== 'required'
+/** @param variable where this is `required`, tests fail without the program instead of being skipped. */
+export function findProgram(name: string, variable = 'DEPLOY'): Program {
+  const file = findCommand([name], ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'])
+  const isMissing = file === undefined && process.env[variable] !== 'required'
   return { file: file ?? name, missing: isMissing && `no ${name}: install it` }
 }
 
