@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { browserMissing, useBrowser } from '../support/browser.ts'
 import { openPrefixProxy } from '../support/prefix-proxy.ts'
@@ -10,7 +11,9 @@ import { KEPT } from './timing.ts'
 
 const MARKUP = '<img src=x onerror="document.title=`stolen`">'
 
-describe('the web page in a browser', { skip: browserMissing }, () => {
+describe('the web page in a browser, behind a proxy that has the service at /library/', {
+  skip: browserMissing,
+}, () => {
   const service = useService(async (service) => {
     await service.createBook({ title: 'Kindred', author: 'Octavia E. Butler', year: 1979 })
     await service.createBook({ title: MARKUP, author: MARKUP, year: 1000 })
@@ -18,11 +21,14 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await service.importBooks(series(1200).map((book, i) => ({ ...book, year: 2100 + i })))
   })
   const browser = useBrowser()
+  let proxy: Awaited<ReturnType<typeof openPrefixProxy>>
   let page: CataloguePage
 
   before(async () => {
-    page = await openPage(browser(), service.url)
+    proxy = await openPrefixProxy('/library/', service.url)
+    page = await openPage(browser(), proxy.url)
   })
+  after(() => proxy?.[Symbol.asyncDispose]())
 
   it('refuses a wrong password, and says so', async () => {
     await page.getByLabel('Username').fill('admin')
@@ -44,9 +50,7 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     assert.equal(await page.locator('.rows img').count(), 0)
     assert.equal(await page.title(), 'Book Catalogue')
     await page.assertAccessible('list')
-  })
-
-  it('loads pages while one scrolls, with only the rows in sight in the document', async () => {
+    // Pages of the list are loaded while one scrolls, and only the rows in sight are in the document.
     while (!(await page.titles()).includes('Volume 1199')) await page.scrollTo(1e6)
     assert.ok((await page.locator('.row').count()) < 80)
     await page.scrollTo(0)
@@ -69,18 +73,16 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await page.getByLabel('To year').fill('1970')
     await page.showsTitles('Cien años de soledad', MARKUP)
     await page.getByLabel('To year').fill('')
-    await page.search(Array.from({ length: 33 }, (_, i) => `w${i}`).join(' '))
-    await page.shows('Too many words to search for')
-    await page.button('Show all books').click()
-    await page.showsTitles('Volume 1199')
     // More would not fit into an address, and a link may have more.
     await page.search('言'.repeat(1800))
     await page.shows('No books found')
     await page.refuse(/q=long/, 431, 1)
-    await page.search('long')
-    await page.shows('Too many words to search for')
-    await page.button('Show all books').click()
-    await page.showsTitles('Volume 1199')
+    for (const text of ['long', Array.from({ length: 33 }, (_, i) => `w${i}`).join(' ')]) {
+      await page.search(text)
+      await page.shows('Too many words to search for')
+      await page.button('Show all books').click()
+      await page.showsTitles('Volume 1199')
+    }
   })
 
   it('adds a book, and refuses a year that is none', async () => {
@@ -111,21 +113,6 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     assert.equal((await deleted).status(), 200)
     await page.button('Undo').waitFor({ state: 'hidden' })
     assert.deepEqual(await service.listBooks('title=Dune'), [])
-  })
-
-  it('moves up the rows after a deleted book, also those that were read with another page of the list', async () => {
-    // So high that it shows the end of the first page of the list.
-    const viewport = { width: 1100, height: 5000 }
-    const other = await openCatalogue(browser(), `${service.url}/?year_min=2100&sort=year`, { viewport })
-    const showsVolume = (volume: number, row: number) =>
-      other.locator(`.row[aria-rowindex="${row + 2}"]`, { hasText: `Volume ${volume}` }).waitFor()
-    await showsVolume(100, 100)
-    await other.keepNotices()
-    await other.deleteBook('Volume 98')
-    for (const volume of [99, 100, 101]) await showsVolume(volume, volume - 1)
-    await other.button('Undo').click()
-    for (const volume of [98, 99, 100]) await showsVolume(volume, volume)
-    await other.context().close()
   })
 
   it('sends a deletion when the page is closed before', async () => {
@@ -166,38 +153,48 @@ describe('the web page in a browser', { skip: browserMissing }, () => {
     await other.context().close()
   })
 
-  /** @returns the name and the content of the file. */
-  async function exportAs(format: string): Promise<[name: string, content: string]> {
-    await page.chooseInMenu('Export…')
-    await page.assertAccessible()
-    const [download] = await Promise.all([page.waitForEvent('download'), page.button(format).click()])
-    await page.showsNoDialog()
-    const chunks = await (await download.createReadStream()).toArray()
-    return [download.suggestedFilename(), Buffer.concat(chunks).toString()]
-  }
-
-  for (const [format, name, content] of [
-    [
-      'CSV for spreadsheets',
-      'books.csv',
-      /^\ufeffbook-catalogue id,title,author,year\r\n1,Kindred,.*,1979\r\n$/,
-    ],
-    ['CSV for programs', 'books.csv', /^id,title,author,year\r\n1,Kindred,.*,1979\r\n$/],
-    ['NDJSON for programs', 'books.ndjson', /^\{"id":1,"title":"Kindred","author":".*","year":1979\}\n$/],
-  ] as const)
-    it(`exports what is shown as ${format}`, async () => {
-      await page.search('kindr', 'Kindred')
-      const [saved, text] = await exportAs(format)
-      assert.equal(saved, name)
-      assert.match(text, content)
-    })
-
-  it('exports no book that was deleted, even if that could still be undone', async () => {
+  it('exports what is shown in each format, without what was deleted, even if that could still be undone', async () => {
     await service.createBook({ title: 'Kindred spirits' })
-    await page.search('kindre', 'Kindred', 'Kindred spirits')
+    await page.search('kindr', 'Kindred', 'Kindred spirits')
     await page.deleteBook('Kindred spirits')
-    const [, text] = await exportAs('NDJSON for programs')
-    assert.match(text, /^\{"id":1,.*\}\n$/)
+    for (const [format, name, content] of [
+      [
+        'CSV for spreadsheets',
+        'books.csv',
+        /^\ufeffbook-catalogue id,title,author,year\r\n1,Kindred,.*,1979\r\n$/,
+      ],
+      ['CSV for programs', 'books.csv', /^id,title,author,year\r\n1,Kindred,.*,1979\r\n$/],
+      ['NDJSON for programs', 'books.ndjson', /^\{"id":1,"title":"Kindred","author":".*","year":1979\}\n$/],
+    ] as const) {
+      await page.chooseInMenu('Export…')
+      await page.assertAccessible()
+      const [file] = await Promise.all([page.waitForEvent('download'), page.button(format).click()])
+      await page.showsNoDialog()
+      assert.equal(file.suggestedFilename(), name)
+      assert.match(readFileSync(await file.path(), 'utf8'), content)
+    }
     assert.equal(await page.button('Undo').count(), 0)
+  })
+
+  it('links its books, is there also without the slash of its path, and leads to /docs, which describes this service, and back', async () => {
+    await page.openBook('Kindred')
+    await page.link('Link to this book').waitFor()
+    const link = await page.evaluate(`document.querySelector('#editor a').href`)
+    assert.equal(link, `${proxy.url}#book=1`)
+    await page.goto(`${proxy.url.slice(0, -1)}?q=kindred#book=1`)
+    await page.field('Title').waitFor()
+    assert.equal(page.url(), `${proxy.url}?q=kindred#book=1`)
+    await page.button('Menu').click()
+    await page.link('API').click()
+    await page.waitForURL(`${proxy.url}docs`)
+    const list = page.locator('#listBooks')
+    await list.locator('> summary').click()
+    await list.getByRole('button', { name: 'Send' }).click()
+    await list.getByText('Books retrieved successfully').first().waitFor()
+    await page.link('Catalogue').click()
+    await page.waitForURL(proxy.url)
+    const description = `${proxy.url}openapi.json`
+    const { servers } = (await (await fetch(description)).json()) as { servers: [{ url: string }] }
+    assert.equal(new URL(servers[0].url, description).href, proxy.url)
   })
 })
