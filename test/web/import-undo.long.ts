@@ -60,16 +60,12 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     assert.equal(await page.button('Undo import').count(), 0)
   })
 
-  it('can be cancelled while the file is checked', async () => {
-    const response = await page.hold('POST', CHECK, () => page.chooseFile('title,author,year\nT,Checked,1'))
+  it('can be cancelled while the file is checked, and before it is sent, while the page makes sure of its token', async () => {
+    const response = await page.hold('POST', CHECK, () => page.chooseFile('title,author,year\nT,Unsent,1'))
     await page.choose('Cancel check', 'Check cancelled.')
     assert.equal(await page.locator('#transfer .error').textContent(), '')
     await response.release()
     await page.choose('Check again', /\d ready/)
-  })
-
-  it('is not sent when it was cancelled before, while the page made sure of its token', async () => {
-    await choose('Unsent', 3)
     const held = await page.hold('GET', /\/books\?limit=1$/, () => page.importButton().click())
     await page.button('Cancel import').click()
     await held.release()
@@ -77,37 +73,32 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     assert.deepEqual(await stored('Unsent'), [])
   })
 
-  it('shows what it has added, and is offered to be undone until that is done or dismissed', async () => {
+  it('shows what is left of what it has added, and is offered to be undone until that is done or dismissed', async () => {
     await page.search('something')
     await importBooks('Before', 1)
-    await importBooks('Shown', 3)
+    await importBooks('Shown', 4)
     assert.equal(await page.button('Undo import').count(), 1)
     await page.assertAccessible('imported')
     await page.button('Undo import').click()
-    await page.button('Cancel').click()
-    assert.equal((await stored('Shown')).length, 3)
-    await page.button('Show').click()
-    await page.showsTitles('Shown 2', 'Shown 1', 'Shown 0')
-    await page.shows('3 selected')
-    await page.button('Undo import').click()
     // What belongs to the page is not offered in a dialog.
     assert.equal(await page.button('Show').count(), 0)
-    await page.choose('Delete 3 books', 'Deleted 3 books.')
-    assert.equal(await page.getByText('Imported 3 books.').count(), 0)
-    assert.deepEqual(await stored('Shown'), [])
-  })
-
-  it('shows what is left of it, as it is now', async () => {
-    await importBooks('Corrected', 3)
-    await page.search('corrected', 'Corrected 0')
-    await page.openBook('Corrected 1', { Year: '1977' })
-    await page.choose('Save', 'Saved “Corrected 1”.')
-    await page.deleteBook('Corrected 0')
+    await page.button('Cancel').click()
+    assert.equal((await stored('Shown')).length, 4)
+    await page.search('shown', 'Shown 0')
+    await page.openBook('Shown 1', { Year: '1977' })
+    await page.choose('Save', 'Saved “Shown 1”.')
+    await page.deleteBook('Shown 0')
     await page.button('Show').click()
-    await page.showsTitles('Corrected 2', 'Corrected 1')
-    await page.showsExactly('2 selected')
+    await page.showsTitles('Shown 3', 'Shown 2', 'Shown 1', 'Before 0')
+    await page.showsExactly('3 selected')
     const [file] = await Promise.all([page.waitForEvent('download'), page.button('Export CSV').click()])
-    assert.match(readFileSync(await file.path(), 'utf8'), /"Corrected 1","Corrected","1977"/)
+    assert.match(readFileSync(await file.path(), 'utf8'), /"Shown 1","Shown","1977"/)
+    await page.button('Undo import').click()
+    await page.button('Delete 4 books').click()
+    await page.shows('Kept 1 book that someone else has changed.')
+    await page.button('Close').click()
+    assert.equal(await page.getByText('Imported 4 books.').count(), 0)
+    assert.equal((await stored('Shown')).length, 1)
   })
 
   it('deletes the books that it has added and nobody has changed, and no others', async () => {
