@@ -44,14 +44,23 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await count('4 selected')
     const selected = await page.locator('.row[aria-selected=true] .title').allInnerTexts()
     assert.deepEqual(selected, ['Part 2', 'Part 3', 'Part 5', 'Part 6'])
+    await page.button('Clear').click()
+    await page.box('Part 6').and(page.locator(':not(:checked)')).waitFor()
+    await isNothingSelected()
+    // A range begins at the row with the focus, and never in the list before.
+    await page.box('Part 1').click()
+    await page.link('Part 3').focus()
+    await page.keys('Shift+ArrowDown')
+    // Without Part 2, which is between the row that was chosen last and the focus.
+    await count('3 selected')
+    await page.search('volume 7', 'Volume 7')
+    await page.box('Volume 70').click({ modifiers: ['Shift'] })
+    await count('1 selected')
     // Also in a low and dark window.
     await page.setViewportSize({ width: 320, height: 256 })
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.assertFits()
     await page.assertAccessible('selection-dark')
-    await page.button('Clear').click()
-    await page.box('Part 6').and(page.locator(':not(:checked)')).waitFor()
-    await isNothingSelected()
   })
 
   it('are chosen with the keyboard alone, without the loss of the focus', async () => {
@@ -74,17 +83,6 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.ok(await page.evaluate(`document.activeElement.closest('[role=grid]') !== null`))
     await page.keys('Control+Home', 'ArrowUp', 'Space')
     await count('30 selected')
-  })
-
-  it('are a range that begins at the row with the focus, and never in the list before', async () => {
-    await page.box('Part 1').click()
-    await page.link('Part 3').focus()
-    await page.keys('Shift+ArrowDown')
-    // Without Part 2, which is between the row that was chosen last and the focus.
-    await count('3 selected')
-    await page.search('volume 7', 'Volume 7')
-    await page.box('Volume 70').click({ modifiers: ['Shift'] })
-    await count('1 selected')
   })
 
   it('can be all that are listed, also those that are not loaded, and are forgotten with another search', async () => {
@@ -208,25 +206,25 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       await count('2 selected')
       assert.equal(await page.box(title).isChecked(), isSelected)
     }
-  })
-
-  it('are a range that begins at the book that was chosen, even if its row is another since', async () => {
-    await page.keepNotices()
+    // A range begins at the book that was chosen, even if its row is another since.
     await page.deleteBook('Part 2')
     await page.box('Part 5').click()
     await page.button('Undo').click()
     await page.box('Part 2').waitFor()
     await page.box('Part 7').click({ modifiers: ['Shift'] })
-    await count('3 selected')
+    await count('5 selected')
     assert.equal(await page.box('Part 4').isChecked(), false)
   })
 
-  it('are selected again if they could not be deleted', async () => {
+  it('keep the page from being closed before they are deleted, and are selected again if they could not be', async () => {
     await page.refuse(BOOK, 409)
     await page.takeClock()
     await page.box('Part 0').click()
     await page.box('Part 1').click()
     await page.choose('Delete', 'Deleted 2 books.')
+    const [asked] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
+    assert.equal(asked.type(), 'beforeunload')
+    await asked.dismiss()
     await page.mouse.move(50, 400)
     await page.clock.fastForward(KEPT)
     await page.shows('Deleted 0 books. Refused by the test: 2 books left.')
@@ -244,10 +242,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     const [book] = await service.listBooks('title=Part+1')
     const row = `"${book?.id}","Part 1","'=Parts, ""all""","1901"`
     assert.equal(text, `\ufeff"book-catalogue id","title","author","year"\r\n${row}\r\n`)
-  })
-
-  it('do not lose what is typed for them by Escape, and get only what the dialog shows', async () => {
-    await page.box('Part 1').click()
+    // What is typed for them is not lost by Escape, and they get only what the dialog shows.
     await page.button('Edit…').click()
     await page.choose('Save 1 book', 'Enter an author or a year.')
     await page.fillIn({ Author: 'Half a name' })
@@ -261,15 +256,5 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     await page.fillIn({ Author: 'Kept', Year: 'never' })
     await page.choose('Save 1 book', '“never” is not a year')
     assert.equal(await page.field('Author').inputValue(), 'Kept')
-  })
-
-  it('keep the page from being closed before they are deleted', async () => {
-    await selectNew('Closing')
-    await page.choose('Delete', 'Undo')
-    const [asked] = await Promise.all([page.waitForEvent('dialog'), page.close({ runBeforeUnload: true })])
-    assert.equal(asked.type(), 'beforeunload')
-    await asked.dismiss()
-    await page.button('Undo').click()
-    await page.showsTitles('Closing')
   })
 })

@@ -76,7 +76,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.shows('No books found yet')
   })
 
-  it('says that it is counting, and that it is opening a book, if that takes long', async () => {
+  it('says that it is counting, that it is opening a book, if that takes long, and that one is gone', async () => {
     await count('250 books')
     const counted = await page.hold('GET', /count=true/)
     await page.search('vol')
@@ -88,9 +88,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.shows('Opening book…')
     await read.release()
     await page.hides('Opening book…')
-  })
-
-  it('says that a book is gone, takes it out of the list, and does not say afterwards that it is being opened', async () => {
+    // A book that is gone is taken out of the list, and not said afterwards to be opened.
     const id = await service.createBook({ title: 'Volume gone' })
     await page.search('volume gone')
     await page.link('Volume gone').waitFor()
@@ -179,9 +177,7 @@ describe('what the web page says', { skip: browserMissing }, () => {
     assert.ok((await page.titles()).length < 60)
     const pages = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\b/g) ?? []
     assert.ok(pages.length > 1, `${pages.length} pages`)
-  })
-
-  it('prints all books, also those that have not been in sight', async () => {
+    // Also those that have not been in sight, when it is asked to print.
     for (const print of [() => page.keys('Control+p'), () => page.chooseInMenu('Print…')]) {
       await page.list(`${service.url}/?sort=title&author=Series`, 'Volume 0')
       await page.evaluate(`globalThis.print = () => {
