@@ -31,7 +31,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     return [await status(id).textContent(), body ?? '']
   }
 
-  it('lists all operations, and fills in nothing that narrows the list or names what a call changes', async () => {
+  it('lists all operations, fills in nothing that narrows the list or names what a call changes, and says what is refused', async () => {
     assert.equal(await page.locator('section > details').count(), 10)
     for (const [id, expected] of [
       ['listBooks', Array(9).fill('')],
@@ -41,9 +41,6 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
       const inputs = await operation(id).locator('form input').all()
       assert.deepEqual(await Promise.all(inputs.map((input) => input.inputValue())), expected, id)
     }
-  })
-
-  it('shows that a call without a token is refused, and why a log-in is', async () => {
     await open('listBooks')
     const [refused, body] = await send('listBooks')
     assert.match(`${refused} ${body}`, /^401 Unauthorized .*Authorization token required/s)
@@ -54,7 +51,12 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   })
 
   it('sends the token once a person has logged in, shows HTML in a book as text, and the call as a command of a shell', async () => {
+    await open('countBooks')
+    const held = await page.hold('GET', /statistics/, () => press('countBooks'))
     await page.logIn()
+    await held.release()
+    // The refusal of a call that was sent before ends nothing.
+    await operation('countBooks').getByText('Authorization token required').first().waitFor()
     await page.shows(`Logged in as ${ACCOUNT.username}`)
     assert.equal(await page.locator('main > .error').textContent(), '')
     await open('createBook')
@@ -126,7 +128,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await operation('listBooks').getByText('The rest is not shown.').waitFor()
   })
 
-  it('keeps what one call has shown while another one is slow', async () => {
+  it('keeps what one call has shown while another one is slow, and what is typed while the service is away', async () => {
     await open('isAlive')
     const held = await page.hold('GET', /healthz/, () => press('isAlive'))
     await open('isReady')
@@ -135,9 +137,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await held.release()
     await status('isAlive').waitFor()
     assert.equal(await status('isReady').textContent(), '200 OK')
-  })
-
-  it('says that the service is away, and keeps what is typed', async () => {
+    // The service is away.
     await page.route(/\/books/, (route) => route.abort(), { times: 1 })
     await press('listBooks')
     await operation('listBooks').getByText('The service is not responding').waitFor()
@@ -155,13 +155,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await page.shows('Logged in as')
     assert.match((await send('countBooks'))[1], /Invalid token/)
     await page.getByLabel('Password').waitFor()
-  })
-
-  it('stays logged in when a call that was sent before the log-in is refused', async () => {
-    const held = await page.hold('GET', /statistics/, () => press('countBooks'))
     await page.logIn()
-    await held.release()
-    await operation('countBooks').getByText('Authorization token required').first().waitFor()
     assert.equal((await send('countBooks'))[0], '200 OK')
   })
 

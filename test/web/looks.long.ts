@@ -16,11 +16,7 @@ const EXAMPLES = readFileSync(join(import.meta.dirname, '../../examples/books.cs
 
 /** The pictures of the README and of docs/web.md: this file with SCREENSHOTS=docs/images makes them anew. */
 describe('the web page with the catalogue of the examples', { skip: browserMissing }, () => {
-  const service = useService(async (service) => {
-    const headers = { authorization: service.token, 'content-type': 'text/csv' }
-    const response = await fetch(`${service.url}/books/import`, { method: 'POST', headers, body: EXAMPLES })
-    assert.equal(response.status, 200)
-  })
+  const service = useService()
   usePage(() => service.url)
 
   /** Lists books in a window of this size. */
@@ -30,22 +26,20 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     await page.locator('.row .title').first().waitFor()
   }
 
-  for (const colorScheme of ['light', 'dark'] as const)
-    it(`is accessible in its ${colorScheme} colours`, async () => {
+  it('is accessible, also in dark colours and on a phone', async () => {
+    await page.chooseFile(EXAMPLES)
+    await page.importButton().click()
+    await page.shows(/^Imported/)
+    for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme })
       await show('?year_min=1800')
       await page.assertAccessible(`list-${colorScheme}`)
       await page.button('Statistics').click()
       await page.locator('.decades').waitFor()
       await page.assertAccessible(`charts-${colorScheme}`)
-    })
-
-  it('is accessible on a phone', async () => {
+    }
     await show('?q=the', 360, 560)
     await page.assertAccessible('phone')
-  })
-
-  it('is accessible while a book is edited, and after somebody else has changed it', async () => {
     await show('?q=kindred')
     await page.openBook('Kindred', { Year: '1980' })
     await page.assertAccessible('edit')
@@ -53,11 +47,10 @@ describe('the web page with the catalogue of the examples', { skip: browserMissi
     await service.updateBook(id, { author: 'O. E. Butler' })
     await page.choose('Save', 'Someone else has changed this book')
     await page.assertAccessible('conflict')
-  })
-
-  it('is accessible when rows of a file have errors', async () => {
-    await show('')
+    await page.button('Cancel').click()
+    await page.button('Discard').click()
     const rows = 'Emma,Jane Austen,1815\nUlysses,James Joyce,about 1922\nDune,Frank Herbert\n'
+    await show('')
     await page.chooseFile(`title,author,year\n${rows}`, 'my-books.csv')
     await page.getByText('Rows with errors are left out').click()
     await page.shows('"about 1922" is not a year')
