@@ -168,8 +168,6 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await catalogue.logIn()
     await page.shows('Logged in as')
     assert.equal((await send('countBooks'))[0], '200 OK')
-    const third = await openTab(page, `${service.url}/docs`)
-    await third.shows('Logged in as')
     await page.button('Log out').click()
     await catalogue.getByLabel('Password').waitFor()
     await open('logIn')

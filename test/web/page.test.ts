@@ -96,8 +96,10 @@ describe('the web page in a browser, behind a proxy that has the service at /lib
     await page.search('dune', 'Dune')
   })
 
-  it('deletes a book after some seconds, in which it can be undone', async () => {
+  it('deletes a book after some seconds, in which it can be undone, also in the charts', async () => {
     await page.takeClock()
+    await page.button('Statistics').click()
+    await page.button('Frank Herbert 1 book').waitFor()
     const [book] = await service.listBooks('q=dune')
     const remove = async () => {
       await page.deleteBook('Dune')
@@ -111,7 +113,9 @@ describe('the web page in a browser, behind a proxy that has the service at /lib
     const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
     await page.clock.fastForward(KEPT)
     assert.equal((await deleted).status(), 200)
-    await page.button('Undo').waitFor({ state: 'hidden' })
+    await page.shows('No books to show statistics for.')
+    await page.button('Statistics').click()
+    assert.equal(await page.button('Undo').count(), 0)
     assert.deepEqual(await service.listBooks('title=Dune'), [])
   })
 
@@ -150,6 +154,14 @@ describe('the web page in a browser, behind a proxy that has the service at /lib
     await other.enterPassword()
     assert.equal(await other.field('Title').inputValue(), 'Half a title')
     assert.equal(await other.getByText('Your session ends in a minute.').count(), 0)
+    await other.button('Cancel').click()
+    await other.button('Discard').click()
+    // A book that arrives late does not cover the question for the password.
+    const held = await other.hold('GET', /\/book\/1$/, () => other.openBook('Kindred'))
+    await other.clock.fastForward('14:30')
+    await other.choose('Stay logged in', 'Your changes are kept')
+    await held.release()
+    assert.equal(await other.dialog().count(), 1)
     await other.context().close()
   })
 
