@@ -89,8 +89,8 @@ export function usePage(address: () => string, ...titles: string[]): () => Brows
 }
 
 /** Books with the titles “Volume 0”, “Volume 1” and so on. */
-export const series = (count: number, author = 'Series', year = 2000) =>
-  Array.from({ length: count }, (_, i) => ({ title: `Volume ${i}`, author, year }))
+export const series = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2000 }))
 
 /** When its context is closed, writes which code of the page has run to where Node.js writes the coverage of its own. */
 async function recordCoverage(page: Page): Promise<void> {

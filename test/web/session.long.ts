@@ -127,11 +127,6 @@ describe('a session on the web page', { skip: browserMissing }, () => {
       await page.chooseInMenu('Log out')
       await asksForLogIn()
     })
-})
-
-describe('a log-out on the web page', { skip: browserMissing }, () => {
-  const service = useService()
-  usePage(() => service.url)
 
   /** Opens a new book on the page, which then has the clock of the tests. @returns its id. */
   async function openBook(title: string): Promise<number> {
@@ -150,8 +145,8 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
   }
   const isStored = async (id: number) => (await service.listBooks()).some((book) => book.id === id)
 
-  it('deletes what can still be undone, and is content if it is gone', async () => {
-    const id = await openBook('Sula')
+  it('with a log-out deletes what can still be undone, and is content if it is gone', async () => {
+    const id = await openBook('Song')
     await page.button('Delete').click()
     assert.ok(await isStored(id))
     await logsOut()
@@ -173,7 +168,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     ['Love', 'your session has expired', () => page.refuse(BOOK, 401)],
     ['Mercy', 'the service is not responding', () => page.route(BOOK, (route) => route.abort())],
   ] as const)
-    it(`tells that a book was not deleted: ${reason}`, async () => {
+    it(`with a log-out tells that a book was not deleted: ${reason}`, async () => {
       await begin(await openBook(title))
       await page.button('Delete').click()
       await page.chooseInMenu('Log out')
@@ -184,7 +179,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
       await page.getByLabel('Username').waitFor()
     })
 
-  it('waits for a response only so long, and tells that it is not known', async () => {
+  it('with a log-out waits for a response only so long, and tells that it is not known', async () => {
     const id = await openBook('Paradise')
     const held = await page.hold('DELETE', BOOK)
     await page.button('Delete').click()
@@ -198,7 +193,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     assert.equal(await isStored(id), false)
   })
 
-  it('tells of a save that fails while its panel is open', async () => {
+  it('with a log-out tells of a save that fails while its panel is open', async () => {
     await openBook('Recitatif')
     await page.fillIn({ Year: '2003' })
     const released = Promise.withResolvers<void>()
@@ -219,7 +214,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     assert.ok(!asked)
   })
 
-  it('asks before it discards what is typed, also what a save has failed to store', async () => {
+  it('with a log-out asks before it discards what is typed, also what a save has failed to store', async () => {
     await openBook('Desdemona')
     await page.fillIn({ Year: '2011' })
     const released = Promise.withResolvers<void>()
@@ -239,7 +234,7 @@ describe('a log-out on the web page', { skip: browserMissing }, () => {
     await page.getByLabel('Username').waitFor()
   })
 
-  it('waits for a save under way', async () => {
+  it('with a log-out waits for a save under way', async () => {
     const id = await openBook('Home')
     await page.fillIn({ Year: '2012' })
     const released = Promise.withResolvers<void>()
