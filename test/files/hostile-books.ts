@@ -20,8 +20,10 @@ const year = fc.oneof(
   fc.constantFrom(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 0),
 )
 
-/** Books with any text that may be in one. */
-export const hostileBooks: fc.Arbitrary<NewBook[]> = fc.array(
-  fc.record({ title: text, author: text, year }, { noNullPrototype: true }),
-  { maxLength: 30 },
+/** A book with any text that may be in one. */
+export const hostileBook: fc.Arbitrary<NewBook> = fc.record(
+  { title: text, author: text, year },
+  { noNullPrototype: true },
 )
+
+export const hostileBooks: fc.Arbitrary<NewBook[]> = fc.array(hostileBook, { maxLength: 30 })
