@@ -7,6 +7,7 @@ import { logIn } from '../support/client.ts'
 import { runCommand } from '../support/command.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
+import { assertWritten, runAll } from './transcript.ts'
 
 // How it is interrupted: test/store/sqlite/failures.test.ts.
 describe('backup of a database in use', () => {
@@ -103,21 +104,20 @@ describe('restore', () => {
       PRAGMA ignore_check_constraints = ON; INSERT INTO books VALUES (0)`)
     symlinkSync('books.db', path('link.db'))
     const before = readdirSync(directory.path)
-    const { code, stderr } = await runCommand(
-      directory.path,
-      { DB_URL: 'sqlite:empty.db' },
-      'backup',
-      'new.db',
-    )
-    assert.deepEqual([code, stderr.split(': ').at(-1)], [1, 'the file is empty, no catalogue of books\n'])
-    await refused('none.db', /there is no file none\.db/)
-    await refused('text.db', /text\.db: file is not a database/)
-    await refused('empty.db', /empty\.db: the file is empty, no catalogue of books/)
-    await refused('other.db', /other\.db: the database is of another program/)
-    await refused('damaged.db', /damaged\.db: the copy fails its integrity check: CHECK constraint failed/)
-    await refused('link.db', /link\.db is the database itself/)
-    const onDirectory = await runCommand(directory.path, { DB_URL: 'sqlite:.' }, 'restore', 'books.db')
-    assert.match(onDirectory.stderr, /Cannot restore: \/.* is a directory or a device/)
+    const expected = {
+      'DB_URL=sqlite:empty.db backup new.db': 'Cannot back up: …: the file is empty, no catalogue of books',
+      'restore none.db': 'Cannot restore: …there is no file none.db…',
+      'restore text.db': 'Cannot restore: …text.db: file is not a database…',
+      'restore empty.db': 'Cannot restore: …empty.db: the file is empty, no catalogue of books…',
+      'restore other.db': 'Cannot restore: …other.db: the database is of another program…',
+      'restore damaged.db':
+        'Cannot restore: …damaged.db: the copy fails its integrity check: CHECK constraint failed…',
+      'restore link.db': 'Cannot restore: …link.db is the database itself…',
+      'DB_URL=sqlite:. restore books.db': 'Cannot restore: /… is a directory or a device…',
+    }
+    const all = await runAll(directory.path, Object.keys(expected), { DB_URL: 'sqlite:books.db' })
+    for (const [i, [line, message]] of Object.entries(expected).entries())
+      assertWritten(all[i], line, `! ${message}`)
     assert.deepEqual(readdirSync(directory.path), before)
     assert.deepEqual(titles('books.db'), ['first'])
   })

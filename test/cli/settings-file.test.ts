@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { withSettings } from '../../src/cli/command.ts'
 import { readSettingsFile } from '../../src/cli/settings-file.ts'
 import { temporaryDirectory } from '../support/service.ts'
 
@@ -67,3 +68,19 @@ describe('a file of settings', () => {
       assert.throws(() => read(Buffer.from(text, 'utf16le')), { message })
   })
 })
+
+for (const [what, content, environment, username] of [
+  ['in the file', 'USERNAME=u\nHOST=127.0.0.1', { USERNAME: 'me', HOST: 'x.invalid', PASSWORD: 'p' }, 'u'],
+  ['with a PASSWORD', 'PASSWORD=q', { USERNAME: 'me', PASSWORD: 'p' }, 'me'],
+  ['with a PASSWORD_FILE', '# its content', { USERNAME: 'me', PASSWORD_FILE: path }, 'me'],
+  ['without a PASSWORD', 'PASSWORD=q', { USERNAME: 'me' }, 'admin'],
+] as const)
+  it(`USERNAME and HOST, which desktops and conda set too, count where they are meant: ${what}`, async (t) => {
+    writeFileSync(path, content)
+    t.mock.property(process, 'env', { HOST: '127.0.0.1', ...environment })
+    const found: unknown[] = []
+    await withSettings('start', { values: { settings: path }, operand: '' }, async (config) => {
+      found.push(config.username, config.host, config.generated.has('PASSWORD'))
+    })
+    assert.deepEqual(found, [username, '127.0.0.1', false])
+  })
