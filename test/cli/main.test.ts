@@ -62,10 +62,13 @@ it('warns of a second service on one SQLite file, whatever its name, unless the 
   assert.deepEqual(readdirSync(join(directory, 'new')), ['books.db'])
 })
 
-it('SIGUSR1 opens no inspector; SIGINT lets a request in flight finish, and ends with code 0', async () => {
+it('SIGUSR1 opens no inspector, no terminal escape gets into the log; SIGINT lets a request in flight finish, and ends with code 0', async () => {
   const directory = newDirectory()
-  const service = await startService(directory)
+  const service = await startService(directory, { LOG_LEVEL: 'debug', TRUST_PROXY: 'true' })
   service.process.kill('SIGUSR1')
+  await fetch(`${service.url}/${encodeURIComponent('\n\x1b[2J')}`, {
+    headers: { 'x-forwarded-for': '\x9b31m' },
+  })
   const request = await beginRequest(service.url, JSON.stringify(ACCOUNT))
   const ended = service.stop('SIGINT')
   await assert.rejects(connectUntilRefused(service.url))
@@ -74,4 +77,7 @@ it('SIGUSR1 opens no inspector; SIGINT lets a request in flight finish, and ends
   assert.deepEqual(await ended, { code: 0, signal: null })
   assert.deepEqual(readdirSync(directory), ['books.db'], 'a closed database has no WAL beside it')
   assert.doesNotMatch(service.output(), /Debugger/)
+  assert.match(service.output(), /"ip":"\\u009b31m"/)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  assert.doesNotMatch(service.output(), /[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
 })

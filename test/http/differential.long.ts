@@ -30,10 +30,10 @@ interface Request {
   readonly condition?: readonly ['if-match' | 'if-none-match', 'first' | 'last' | 'other'] | undefined
 }
 
-/** Any, and some that an engine may take for equal. */
+/** Some that an engine may take for equal, and any. */
 const text = fc.oneof(
-  hostileBook.map(({ title }) => title),
-  fc.constantFrom('', ' ', 'x', 'x ', 'X', 'á', 'a\u0301', 'ss', 'ß', '📚', '\\', "'"),
+  { weight: 3, arbitrary: fc.constantFrom('', ' ', 'x', 'x ', 'X', 'á', 'a\u0301', '📚') },
+  { weight: 1, arbitrary: hostileBook.map(({ title }) => title) },
 )
 const year = hostileBook.map(({ year }) => year)
 const fields = { title: text, author: text, year }

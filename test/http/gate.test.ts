@@ -41,19 +41,12 @@ for (const [line, status, message] of [
   it(`the path counts as it was sent: ${line}: ${message}`, async () =>
     assertFailure(await send(line), status, message))
 
-describe('a known path with another method is 405 with Allow, without a token, before a body is sent', () => {
-  for (const [path, allow] of [
-    ['/book/abc', 'DELETE, GET, HEAD, PUT'],
-    ['/books/import', 'POST'],
-    ['/', 'GET, HEAD'],
-  ] as const)
-    it(path, async () => {
-      for (const method of ['PATCH', 'OPTIONS', 'QUERY', 'M-SEARCH']) {
-        const response = await send(`${method} ${path}`, 'Content-Length: 9999999')
-        assertFailure(response, 405, 'Method not allowed')
-        assert.equal(response.headers.get('allow'), allow)
-      }
-    })
+it('a known path with another method is 405 with Allow before a body is sent, whatever the method', async () => {
+  for (const method of ['PATCH', 'OPTIONS', 'QUERY', 'M-SEARCH']) {
+    const response = await send(`${method} /book/abc`, 'Content-Length: 9999999')
+    assertFailure(response, 405, 'Method not allowed')
+    assert.equal(response.headers.get('allow'), 'DELETE, GET, HEAD, PUT')
+  }
 })
 
 describe('the address of a client, of which the log tells', () => {

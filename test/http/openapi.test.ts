@@ -135,24 +135,16 @@ it('it has the header fields of each response, a 503 for every endpoint except /
   }
 })
 
-it('it has the bounds of every integer', () => {
-  const bounds: Record<string, number> = {}
+it('it has the bounds of every integer, except the highest count, and those of decades', () => {
+  const bounds = new Set<string>()
   JSON.stringify(document, (_name, part: Parsed) => {
-    if (part?.type === 'integer' && !('const' in part)) {
-      const range = `${part.minimum}..${part.maximum}`
-      bounds[range] = (bounds[range] ?? 0) + 1
-    }
+    if (part?.type === 'integer' && !('const' in part)) bounds.add(`${part.minimum}..${part.maximum}`)
     return part
   })
-  assert.deepEqual(bounds, {
-    '-9007199254740991..9007199254740991': 9, // years
-    '1..9007199254740991': 2, // ids
-    '1..1000': 1, // limit
-    '400..599': 1, // status
-    '0..undefined': 8, // counts, and lines of files
-    '1..undefined': 3, // books of a decade, books of an author, Retry-After
-    'undefined..undefined': 1, // decade
-  })
+  const years = '-9007199254740991..9007199254740991'
+  const [ids, limits, statuses] = ['1..9007199254740991', '1..1000', '400..599']
+  const expected = [years, ids, limits, statuses, '0..undefined', '1..undefined', 'undefined..undefined']
+  assert.deepEqual([...bounds].sort(), expected.sort())
 })
 
 // Its policy is that of the catalogue: test/web/serving.test.ts.
