@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -55,13 +55,6 @@ describe('the command line', () => {
       const usage = `Usage: book-catalogue ${name}…\n\n…`
       assertWritten(ended, lines[i] ?? '', i % 4 < 2 ? usage : '! book-catalogue: …')
     }
-  })
-
-  it('is what npx runs', () => {
-    const bin = resolve(import.meta.dirname, '../../bin/book-catalogue.js')
-    const { status, stderr } = spawnSync(process.execPath, [bin, 'unknown'], { encoding: 'utf8' })
-    assert.equal(status, 2)
-    assert.match(stderr, /^book-catalogue: there is no command "unknown"/)
   })
 
   before(() => writeFileSync(join(directory.path, 'faulty.env'), 'DBURL=sqlite:x\nTHREADS: 2\nPORT=x\n'))

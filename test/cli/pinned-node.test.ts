@@ -36,6 +36,12 @@ describe('bin/pinned-node.js', () => {
     assert.deepEqual([status, JSON.parse(stdout)], [0, [VERSION, VERSION, args]])
   })
 
+  it('is what bin/book-catalogue.js, which npx runs, starts the command line with', () => {
+    const { status, stderr } = run(['unknown'], { file: join(ROOT, 'bin/book-catalogue.js') })
+    assert.equal(status, 2)
+    assert.match(stderr, /^book-catalogue: there is no command "unknown"/)
+  })
+
   it('ends as it ends, by a signal', () => {
     const script = "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)"
     assert.equal(run(['-e', script]).signal, 'SIGTERM')
