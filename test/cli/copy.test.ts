@@ -27,6 +27,9 @@ describe('copy', () => {
     return work(store).finally(() => store.close())
   }
 
+  const copy = (from: string, to: string) =>
+    runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
+
   /** A catalogue with gaps between its ids, and more books than a page has. */
   const fill = (url: string) =>
     use(url, async (store) => {
@@ -51,15 +54,7 @@ describe('copy', () => {
     await fill(sqlite('source.db'))
     const said = new Set<string>()
     for (const [i, to] of urls.slice(1).entries()) {
-      const { stderr, stdout } = await runCommand(
-        directory.path,
-        {},
-        'copy',
-        '--from',
-        urls[i] ?? '',
-        '--to',
-        to,
-      )
+      const { stderr, stdout } = await copy(urls[i] ?? '', to)
       assert.match(stdout, /^copied 1197 books; both stores have the checksum [0-9a-f]{64}\n$/, stderr)
       said.add(stdout)
     }
@@ -115,7 +110,7 @@ describe('copy', () => {
       const to = await on.createDatabase()
       await use(to, async () => {})
       await on.query('ALTER TABLE books ADD CHECK (year > 1)', to)
-      const { stderr } = await runCommand(directory.path, {}, 'copy', '--from', from, '--to', to)
+      const { stderr } = await copy(from, to)
       assert.match(withoutStores(stderr), /^Cannot copy: --to: .* violates check constraint .*\n$/)
     })
 
