@@ -4,7 +4,6 @@ import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { nodePackage } from '../../bin/run-node.js'
-import { nodeFlags, VARIABLES } from '../../bin/start-options.js'
 import { temporaryDirectory } from '../support/service.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -72,14 +71,6 @@ describe('bin/pinned-node.js', () => {
     const shell = spawnSync('sh', ['-c', script, process.execPath, PINNED_NODE, '-e', program], options)
     assert.deepEqual([shell.signal, shell.stdout], ['SIGTERM', 'SIGTERM\n'])
   })
-})
-
-it('Node.js is started with the variables and flags of npm start by the image and the systemd unit', () => {
-  const names = [...Object.keys(VARIABLES), ...nodeFlags().map((flag) => flag.split('=')[0] ?? flag)]
-  for (const file of ['Dockerfile', 'docs/operations.md']) {
-    const text = readFileSync(join(ROOT, file), 'utf8')
-    for (const name of names) assert.ok(text.includes(name), `${file}: ${name}`)
-  }
 })
 
 describe('where npm has installed no Node.js for the system', () => {
