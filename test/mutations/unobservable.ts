@@ -120,8 +120,8 @@ src/files/csv-parser.ts choose-second
   this.#field += end === first ? part : halved(part)
   The part has no doubled quotes.
 src/files/csv-reader.ts less-or-equal
-  if (!NEWLINE.test(rest) && before.length + start.length <= MAX_ROW) continue
-  The delimiter was found long before so many characters.
+  if (isUnfinished(start) && before.length <= MAX_ROW) continue
+  One more blank character is read before the header.
 src/files/read-books.ts assignment
   begin = performance.now()
   Turns of the event loop end more often than they have to.
