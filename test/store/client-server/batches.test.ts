@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { describe, it, type TestContext } from 'node:test'
+import { it, type TestContext } from 'node:test'
 import type { Book, BookChanges } from '../../../src/catalogue/book.ts'
 import type { Store } from '../../../src/catalogue/store.ts'
 import type { BookStatements } from '../../../src/store/client-server/batches.ts'
@@ -13,7 +13,6 @@ import type { Schema } from '../../../src/store/mysql/schema.ts'
 import { postgresBooks } from '../../../src/store/postgres/books.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { openSession, readRows, until } from '../../faults/engine-servers.ts'
-import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { listAll, plain } from '../pages.ts'
 import { bookNumber, createMany, WAITING } from './many-books.ts'
 import { onServers, prepareStore } from './prepared-database.ts'
@@ -203,26 +202,23 @@ onServers('requests at the same time', (engine, databases) => {
     // Each attempt takes an id, which is not given again.
     assert.equal((await store.create(BOOK)).id, 21)
   })
-})
 
-describe('requests at the same time on PostgreSQL', { skip: engineMissing('postgres') }, () => {
-  const databases = useDatabases('postgres')
-
-  it('have their own responses if a trigger leaves out a book, whose creation fails', async (t) => {
-    const { store, run, url, on } = await prepareStore(t, databases)
-    await run(...onBooks('postgres', 'BEFORE INSERT', 'NEW.year', 'RETURN NULL'))
-    const created: Book[] = []
-    for (const years of [[...Array(30).keys()], [REFUSED, REFUSED], [REFUSED]]) {
-      const creations = years.map((year) => store.create(bookNumber(year)))
-      created.push(...(await onlyRefused(creations, (i) => years[i] === REFUSED)))
-    }
-    const years = created.map(({ year }) => year)
-    assert.deepEqual(
-      plain(created),
-      created.map(({ id }, i) => ({ id, ...bookNumber(years[i] ?? 0) })),
-    )
-    assert.deepEqual(await readRows(on, url), plain(created).toSorted(byId))
-  })
+  if (engine === 'postgres')
+    it('have their own responses if a trigger leaves out a book, whose creation fails', async (t) => {
+      const { store, run, url, on } = await prepare(t)
+      await run(...onBooks(engine, 'BEFORE INSERT', 'NEW.year', 'RETURN NULL'))
+      const created: Book[] = []
+      for (const years of [[...Array(30).keys()], [REFUSED, REFUSED], [REFUSED]]) {
+        const creations = years.map((year) => store.create(bookNumber(year)))
+        created.push(...(await onlyRefused(creations, (i) => years[i] === REFUSED)))
+      }
+      const years = created.map(({ year }) => year)
+      assert.deepEqual(
+        plain(created),
+        created.map(({ id }, i) => ({ id, ...bookNumber(years[i] ?? 0) })),
+      )
+      assert.deepEqual(await readRows(on, url), plain(created).toSorted(byId))
+    })
 })
 
 /** A trigger that does something to the book of this year. */

@@ -9,12 +9,23 @@ const BOOK = { id: 1, title: 'T', author: 'A', fingerprint: 'f', isReadOnly: fal
 /** Of which a step can make the words of few books only. */
 const COSTLY = '㌖'.repeat(4000)
 
+type Source = ConstructorParameters<typeof BookIndexer>[0]
+
+/** An index of words, in which nothing is stale and nothing refused unless that is replaced. */
+const newIndexer = (replaced: Partial<Source>) =>
+  new BookIndexer({
+    valuesOf: wordsOfBook,
+    stale: async () => [],
+    store: async () => 0,
+    isRefused: () => false,
+    ...replaced,
+  })
+
 /** Indexes books that are all stale. @param end is called before each step, which it may keep waiting. */
 async function indexAll(count: number, text: string, end: (indexer: BookIndexer) => unknown = () => {}) {
   const book = { title: text, author: text, fingerprint: 'f', isReadOnly: false }
   const steps: number[][] = []
-  const indexer = new BookIndexer({
-    valuesOf: wordsOfBook,
+  const indexer = newIndexer({
     stale: async (after) =>
       Array.from({ length: Math.min(200, count - after) }, (_, i) => ({ id: after + i + 1, ...book })),
     async store(books) {
@@ -22,7 +33,6 @@ async function indexAll(count: number, text: string, end: (indexer: BookIndexer)
       steps.push(books.map(({ id }) => id))
       return books.length
     },
-    isRefused: () => false,
   })
   await indexer.bringUpToDate(60_000)
   await indexer.close()
@@ -52,12 +62,7 @@ it('the index of words on a server ends with the step that is being done', async
 for (const reason of ['disk', 'read_only', 'conflict'] as const)
   it(`the index of words on a server is incomplete, and searches go on, while it cannot be written: ${reason}`, async () => {
     const store = () => Promise.reject(new StoreUnavailable('it is not stored', { reason }))
-    const indexer = new BookIndexer({
-      valuesOf: wordsOfBook,
-      stale: async () => [BOOK],
-      store,
-      isRefused: () => false,
-    })
+    const indexer = newIndexer({ stale: async () => [BOOK], store })
     assert.equal(await indexer.bringUpToDate(60_000), false)
     await indexer.close()
   })
@@ -67,8 +72,7 @@ for (const refusal of [undefined, new Error('a trigger')])
     const books = Array.from({ length: 450 }, (_, i) => ({ ...BOOK, id: i + 1 }))
     const isProtected = ({ id }: { readonly id: number }) => id % 3 === 0 || (id > 210 && id < 430)
     const stored = new Set<number>()
-    const indexer = new BookIndexer({
-      valuesOf: wordsOfBook,
+    const indexer = newIndexer({
       stale: async (after) => books.filter(({ id }) => id > after && !stored.has(id)).slice(0, 200),
       async store(entries) {
         if (refusal && entries.some(isProtected)) throw refusal
@@ -90,12 +94,7 @@ it('the index of words on a server is brought up to date for each search, also a
     return []
   }
   t.mock.timers.enable({ apis: ['Date'], now: 3600_000 })
-  const indexer = new BookIndexer({
-    valuesOf: wordsOfBook,
-    stale,
-    store: async () => 0,
-    isRefused: () => false,
-  })
+  const indexer = newIndexer({ stale })
   await indexer.bringUpToDate(60_000)
   t.mock.timers.setTime(0)
   const before = looks

@@ -8,17 +8,7 @@ import { queryContract } from '../contract-query.ts'
 import { EARLIER_WORDS, earlierTable } from '../earlier-schemas.ts'
 import { openNewDatabase } from '../new-database.ts'
 import { inGroups, listAll } from '../pages.ts'
-import {
-  assertComplete,
-  assertExact,
-  bookOf,
-  by,
-  insert,
-  ORDERS,
-  PLENTY,
-  TITLES,
-  walk,
-} from './plain-search.ts'
+import { assertComplete, assertExact, by, insert, ORDERS, PLENTY, TITLES, walk } from './plain-search.ts'
 import { onServers, prepareDatabase } from './prepared-database.ts'
 import { GORM, restrict } from './tables-of-others.ts'
 
@@ -152,17 +142,6 @@ onServers('the sort keys of a database', (engine, databases) => {
     await session.run('ROLLBACK')
     await until('its key is made', async () => (await walk(store, by('title'))).incomplete === 0)
     await assertComplete(store)
-  })
-
-  it('are found by an import that skips existing books, whoever wrote them', async (t) => {
-    const { open, run } = await earlier(t, 3)
-    const store = await open()
-    await run(insert(['The theirs']))
-    const books = [...TITLES.map(bookOf), bookOf('The theirs', 0), bookOf('new', 0)]
-    assert.deepEqual(await store.import(inGroups(books), { skipExisting: true }), {
-      added: 1,
-      skipped: TITLES.length + 1,
-    })
   })
 
   describe('for which an account may not make columns', () => {
