@@ -25,10 +25,10 @@ describe('a DB_URL in messages', () => {
     ['postgres://u%40x:hunter2@a:1,b:2/d%0A', 'postgres://u%40x@a:1,b:2/d%0A'],
     ['postgres://u@[::1]:5432', 'postgres://u@[::1]:5432/u'],
     [
-      "host=/run/postgresql port=5432 user=u dbname=d password='hunter2'",
+      "  host = /run/postgresql port=5432 user=u dbname=d password='hunter2'",
       'postgres://u@%2Frun%2Fpostgresql:5432/d',
     ],
-    ['mariadb://u:hunter2@h/d', 'mysql://u@h:3306/d'],
+    ['MariaDB://u:hunter2@h/d', 'mysql://u@h:3306/d'],
     ['mysql://u:hunter2@localhost/d?socket=/run/mysqld.sock', 'mysql://u@%2Frun%2Fmysqld.sock/d'],
   ] as const) {
     it(`has neither password nor parameters: ${text}`, () => {
@@ -58,21 +58,6 @@ describe('DB_URL', () => {
   ] as const) {
     it(`${text} is the file ${path}`, () => assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path }))
   }
-
-  // The last ones are like those that providers print for their customers.
-  for (const [text, engine, user, mode] of [
-    ['host=localhost dbname=books', 'postgres', undefined, 'prefer'],
-    ['  sslmode = require dbname = books', 'postgres', undefined, 'require'],
-    ['MariaDB://u:p@h/d', 'mysql', 'u', 'prefer'],
-    ['postgresql://u:AbC@h.neon.tech/d?sslmode=require&channel_binding=require', 'postgres', 'u', 'require'],
-    ['mysql://u@books:AbC@books.azure.com:3306/books?ssl-mode=REQUIRED', 'mysql', 'u@books', 'require'],
-  ] as const)
-    it(`${text} is of ${engine}`, () => {
-      const dbUrl = parseDbUrl(text)
-      assert.ok(dbUrl.engine !== 'sqlite')
-      const { target } = dbUrl
-      assert.deepEqual([dbUrl.engine, target.user, target.tls.mode], [engine, user, mode])
-    })
 
   for (const [text, wrong] of [
     ['/var/lib/books.db', /no scheme/],
@@ -106,18 +91,6 @@ describe('a fault of DB_URL does not quote the password', () => {
     ...'@host/books|@host|@host:0/books|@host:x/books|@a,b/books|@[::1/books||/|@host/?ssl=x'.split('|'),
     ...['sslmode=require', 'sslmode=no', 'sslmod=require'].map((query) => `@host/books?${query}`),
   )
-
-  for (const text of [
-    'postgres://user:1?hunter=x@host/books',
-    'postgres://user:1/books?hunter=x',
-    'postgres://user:p@1?hunter=x@host/books',
-    'postgres://user@host/books?password=a&hunter=x',
-    'mysql://user:p@1/books?hunter=x@host/books',
-    'host=h password=my hunter=x',
-    'hunter=\nhost=',
-  ]) {
-    it(`in ${text}`, () => assert.doesNotMatch(fault(text) ?? 'accepted: hunter', /hunter/))
-  }
 
   it('with anything around and in it that is not escaped', () => {
     const name = fc.constantFrom('password', 'pass', 'pwd', 'passwd', 'Password')
