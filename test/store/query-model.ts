@@ -80,7 +80,7 @@ function passes(book: Book, { title, author, year, yearMin, yearMax, words }: Bo
   )
 }
 
-/** The books of a query in their order, as every engine has to find them. Texts must not be longer than a sort key. */
+/** The books of a query in their order, as every engine has to find them. */
 export function responseOf(
   books: readonly Book[],
   { filter, order, searchedTitle = '' }: BookQuery,

@@ -14,8 +14,7 @@ import { postgresBooks } from '../../../src/store/postgres/books.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { openSession, readRows, until } from '../../faults/engine-servers.ts'
 import { listAll, plain } from '../pages.ts'
-import { bookNumber, createMany, WAITING } from './many-books.ts'
-import { onServers, prepareStore } from './prepared-database.ts'
+import { onServers, prepareDatabase, WAITING } from './prepared-database.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 
@@ -60,11 +59,19 @@ async function onlyRefused<Result>(
   return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
 }
 
+const bookNumber = (i: number) => ({ title: `title ${i}`, author: `author ${i}`, year: i })
+
+const createMany = (store: Store, count: number): Promise<Book[]> =>
+  Promise.all(Array.from({ length: count }, (_, i) => store.create(bookNumber(i))))
+
 const deleteAll = (store: Store, books: readonly Book[]) =>
   Promise.all(books.map(({ id }) => store.delete(id)))
 
 onServers('requests at the same time', (engine, databases) => {
-  const prepare = (t: TestContext) => prepareStore(t, databases)
+  const prepare = async (t: TestContext) => {
+    const database = await prepareDatabase(t, databases)
+    return { ...database, store: await database.open(10), on: await databases() }
+  }
 
   it('create and find books, each its own, in few batches, and under ids in their order; updates and deletions share theirs', async (t) => {
     const { store, url, on } = await prepare(t)

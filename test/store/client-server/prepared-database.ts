@@ -63,10 +63,12 @@ export async function prepareDatabase(
   return { url, run, query: (sql) => on.query(sql, url), open, reports }
 }
 
-/** The same, with a store that is open, and the server. */
-export async function prepareStore(t: TestContext, databases: () => Promise<Databases>) {
-  const database = await prepareDatabase(t, databases)
-  return { ...database, store: await database.open(10), on: await databases() }
+/** Finds the statements that wait for the lock of a book. */
+export const WAITING = {
+  postgres: "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+  // The server does not tell apart waiting for a row from reading it.
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'`,
 }
 
 /** @returns what the refusal says. */

@@ -6,9 +6,8 @@ import type { Store } from '../../../src/catalogue/store.ts'
 import { openSession, until } from '../../faults/engine-servers.ts'
 import { EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
 import { booksOf } from '../pages.ts'
-import { WAITING } from './many-books.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
-import { onServers, prepareDatabase } from './prepared-database.ts'
+import { onServers, prepareDatabase, WAITING } from './prepared-database.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
 

@@ -86,19 +86,3 @@ for (const refusal of [undefined, new Error('a trigger')])
     assert.equal(stored.size, books.filter((book) => !isProtected(book)).length)
     await indexer.close()
   })
-
-it('the index of words on a server is brought up to date for each search, also after the clock was set back', async (t) => {
-  let looks = 0
-  const stale = async () => {
-    looks++
-    return []
-  }
-  t.mock.timers.enable({ apis: ['Date'], now: 3600_000 })
-  const indexer = newIndexer({ stale })
-  await indexer.bringUpToDate(60_000)
-  t.mock.timers.setTime(0)
-  const before = looks
-  await indexer.bringUpToDate(60_000)
-  await indexer.close()
-  assert.ok(looks > before)
-})
