@@ -38,17 +38,26 @@ onServers('queries on a database that others or earlier versions wrote', (engine
   const prepare = (t: TestContext, statements?: (name: string) => readonly string[]) =>
     prepareDatabase(t, databases, statements)
 
-  /** Books of the earlier version, with its words. */
-  const earlier = (name: string) => [
-    ...earlierTable(engine, name, 250),
-    ...EARLIER_WORDS[engine],
-    insert(TITLES),
-    indexEarlierWords(engine),
-  ]
-
-  it('a table whose upgrade was killed is upgraded by several instances at once', async (t) => {
-    const { open, reports, query } = await prepare(t, (name) => [...earlier(name), ...BEGUN[engine]])
-    for (const store of await Promise.all([open(), open(), open()])) await assertComplete(store)
+  it('a table of the earlier version, whose upgrade was killed, is upgraded by several instances at once, which keep nobody waiting for long; then that version and other programs go on writing, and neither undoes the work of the other', async (t) => {
+    const { open, reports, url, run, query } = await prepare(t, (name) => [
+      ...earlierTable(engine, name, 250),
+      ...EARLIER_WORDS[engine],
+      insert(TITLES),
+      indexEarlierWords(engine),
+      ...BEGUN[engine],
+    ])
+    await using reader = await openSession(url)
+    await reader.run('BEGIN')
+    const read = 'SELECT id FROM books LIMIT 1'
+    await reader.run(read)
+    const opened = Promise.all([open(), open(), open()])
+    await until('the upgrade waits', async () => (await query(WAITING_FOR_TABLE[engine])).length > 0)
+    await using next = await openSession(url)
+    await next.run(PATIENCE[engine])
+    await next.run(read)
+    await reader.run('COMMIT')
+    const stores = await opened
+    for (const store of stores) await assertComplete(store)
     assert.deepEqual(reports, [])
     const rows = await query(
       engine === 'postgres'
@@ -60,39 +69,8 @@ onServers('queries on a database that others or earlier versions wrote', (engine
       assert.ok(names.includes(name), name)
     // On MySQL the index of years has another name if they may not be NULL.
     assert.ok(names.some((name) => /^books_by_(plain_)?year$/.test(name)))
-  })
 
-  it('a book that the database protects from changes keeps no other from being found', async (t) => {
-    const { open, run } = await prepare(t, (name) => earlierTable(engine, name, 3))
-    await run("UPDATE books SET title = 'theirs' WHERE id = 2", PROTECTION[engine])
-    const store = await open()
-    let incomplete = 0
-    const options = { onIncomplete: () => incomplete++ }
-    assert.equal(await store.count({ words: ['old'] }, options), 2)
-    assert.equal((await store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY, options)).count, 3)
-    assert.equal(incomplete, 2)
-    assert.equal(await store.count({ title: 'theirs' }), 1)
-  })
-
-  it('an upgrade that waits for others keeps nobody waiting behind it for long', async (t) => {
-    const { open, url, query } = await prepare(t, earlier)
-    await using reader = await openSession(url)
-    await reader.run('BEGIN')
-    const read = 'SELECT id FROM books LIMIT 1'
-    await reader.run(read)
-    const opened = open()
-    await until('the upgrade waits', async () => (await query(WAITING_FOR_TABLE[engine])).length > 0)
-    await using next = await openSession(url)
-    await next.run(PATIENCE[engine])
-    await next.run(read)
-    await reader.run('COMMIT')
-    await assertComplete(await opened)
-  })
-
-  it('an instance of the earlier version and other programs go on writing, and neither undoes the work of the other', async (t) => {
-    const { open, run, query } = await prepare(t, earlier)
-    const store = await open()
-    await assertComplete(store)
+    const [store] = stores
     /** How many books each version has still to index. */
     const due = async () => {
       const isDue = (words: string) =>
@@ -119,6 +97,18 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     await store.update(id, { title: 'A first' })
     await run(`UPDATE books SET title = 'The others' WHERE id = ${id}`)
     await assertComplete(store)
+  })
+
+  it('a book that the database protects from changes keeps no other from being found', async (t) => {
+    const { open, run } = await prepare(t, (name) => earlierTable(engine, name, 3))
+    await run("UPDATE books SET title = 'theirs' WHERE id = 2", PROTECTION[engine])
+    const store = await open()
+    let incomplete = 0
+    const options = { onIncomplete: () => incomplete++ }
+    assert.equal(await store.count({ words: ['old'] }, options), 2)
+    assert.equal((await store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY, options)).count, 3)
+    assert.equal(incomplete, 2)
+    assert.equal(await store.count({ title: 'theirs' }), 1)
   })
 
   it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {

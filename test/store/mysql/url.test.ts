@@ -54,11 +54,9 @@ describe('the URL of a MySQL database', () => {
     ['mysql://u:p@h/', /names no database/],
     ['mysql://u:p@h1,h2/d?socket=/s', /several hosts/],
     ['mysql://u:p@h/d?target_session_attrs=', /target_session_attrs other than any, read-write/],
-    ['mysql://u:p@h/d?load_balance_hosts=yes', /load_balance_hosts other than disable, random/],
     // What other clients, and providers, write.
     ['mysql://u:p@h/d?ssl=true', /the parameter "ssl", which is not known; known are ssl-mode .*, ssl-ca, /],
     ['mysql://h/d?ssl-mode=constructor', /ssl-mode other than DISABLED, PREFERRED, REQUIRED, VERIFY_CA, /],
-    ['mysql://h/d?ssl-cert=c.pem', /only one of the two files/],
     ['mysql://h,127.0.0.1/d?ssl-mode=VERIFY_IDENTITY', /address as its host/],
     ['mysql://127.0.0.1/d?ssl-mode=REQUIRED&ssl-ca=system', /address as its host/],
   ] as const)
