@@ -10,6 +10,7 @@ import type { Book } from '../../../src/catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount, ThreadClient } from '../../../src/store/sqlite/threads.ts'
 import type { WriterFunctions } from '../../../src/store/sqlite/writer-thread.ts'
@@ -113,6 +114,13 @@ describe('writes to SQLite that have to wait', () => {
     blocked[Symbol.dispose]()
     assert.deepEqual(await importing, { added: 1, skipped: 0 })
     assert.equal((await write).id, 2)
+  })
+
+  it('are indexed after an import, although nobody writes or searches', async () => {
+    await store.import(inGroups([IMPORTED]))
+    using other = new DatabaseSync(file.path, { readOnly: true, timeout: 60_000 })
+    const due = other.prepare(`SELECT count(*) AS books FROM ${UNINDEXED}`)
+    while (due.get()?.books !== 0) await setTimeout(10)
   })
 
   it('store nothing of an import if its last group cannot be staged', async () => {
