@@ -9,6 +9,8 @@ import {
   ConnectTime,
   connectToHost,
   type HostChoice,
+  isForReads,
+  SESSION_ATTRS,
   type SilentHosts,
 } from '../../../src/store/client-server/hosts.ts'
 
@@ -125,6 +127,14 @@ describe('the choice of a host', () => {
     // One that refused at once has its usual place.
     silent.clear()
     for (let i = 0; i < 2; i++) assert.equal((await trial(REFUSED, 'writable'))[0], 'ab')
+  })
+
+  it('says whether an instance has to be ready for writes', () => {
+    const hosts = [{ host: 'a', port: 1 }]
+    const forReads = [undefined, ...SESSION_ATTRS].filter((sessionAttrs) =>
+      isForReads({ hosts, sessionAttrs, loadBalanceHosts: 'disable' }),
+    )
+    assert.deepEqual(forReads, ['any', 'read-only', 'standby', 'prefer-standby'])
   })
 })
 
