@@ -92,6 +92,18 @@ describe('a fault of DB_URL does not quote the password', () => {
     ...['sslmode=require', 'sslmode=no', 'sslmod=require'].map((query) => `@host/books?${query}`),
   )
 
+  for (const text of [
+    'postgres://user:1?hunter=x@host/books',
+    'postgres://user:1/books?hunter=x',
+    'postgres://user:p@1?hunter=x@host/books',
+    'postgres://user@host/books?password=a&hunter=x',
+    'mysql://user:p@1/books?hunter=x@host/books',
+    'host=h password=my hunter=x',
+    'hunter=\nhost=',
+  ]) {
+    it(`in ${text}`, () => assert.doesNotMatch(fault(text) ?? 'accepted: hunter', /hunter/))
+  }
+
   it('with anything around and in it that is not escaped', () => {
     const name = fc.constantFrom('password', 'pass', 'pwd', 'passwd', 'Password')
     const parts = fc.record({ scheme, separator, name, left: noise, secret: secrets, right: noise, tail })
