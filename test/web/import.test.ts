@@ -148,8 +148,8 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     for (; !(await told.isVisible()); await page.clock.runFor(1000)) assert.ok(asked <= 20)
   })
 
-  it('begins when a file is dropped on the page', async () => {
-    const FILE = `new File(['title,author,year\\nA,Dropped,1'], 'Dropped.csv')`
+  it('begins when a file is dropped on the page, and leaves out rows with errors', async () => {
+    const FILE = `new File(['title,author,year\\nA,Dropped,1\\nB,Dropped,never'], 'Dropped.csv')`
     const TEXT = `'A text', 'text/plain'`
     /** @returns whether the browser does what it does by itself, such as showing the file. */
     const drag = (type: string, what = FILE, where = 'body') =>
@@ -171,6 +171,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await drag('drop'), false)
     assert.equal(await page.locator('.dragging').count(), 0)
     await page.shows('Dropped.csv')
+    await page.shows('1 with errors')
     await page.choose('Import 1 book', 'Imported 1 book.')
     assert.equal(await stored('Dropped'), 1)
     // Not above the question for the password.
