@@ -46,6 +46,8 @@ const firstPage = (limit) => `/books?sort=-id&limit=${limit}`
  * @param {number} before the highest id of a book before the import.
  */
 export async function tellImported(text, name, added, before) {
+  // An earlier attempt, whose response was lost, or another tab has stored the books.
+  if (added === 0) return void tell({ text: words.import.doneBefore })
   let books = added > MOST ? [] : await booksAfter(before, added).catch(none)
   // If others have added books meanwhile, nothing tells theirs from those of the file.
   const isExact = books.length === added

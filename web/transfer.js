@@ -152,9 +152,7 @@ async function store(chosen) {
       progressed,
     )
     dialog.close()
-    // An earlier attempt, whose response was lost, has stored the books.
-    if (added === 0) tell({ text: words.import.doneBefore })
-    else void tellImported(words.import.done(added), chosen.name, added, before)
+    void tellImported(words.import.done(added), chosen.name, added, before)
     load()
     return undefined
   } catch (error) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openPage, page, usePage } from './page.ts'
+import { openPage, openTab, page, usePage } from './page.ts'
 
 describe('the states of the web page', { skip: browserMissing }, () => {
   const service = useService()
@@ -15,8 +15,11 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
     await page.field('Title').waitFor()
     await page.escape()
+    const other = await openTab(page, service.url)
+    await other.shows('No books yet')
     await page.button('Load sample books').dblclick()
     await page.shows('Imported 132 books.')
+    await other.choose('Load sample books', 'The books that were ready to import are in the catalogue.')
     await page.showsTitles('The Epic of Gilgamesh')
     assert.equal((await service.listBooks('limit=1000')).length, 132)
     await page.button('Undo import').click()
