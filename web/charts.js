@@ -3,8 +3,8 @@ import { html, nothing } from 'lit-html'
 import { reactive } from './dialog.js'
 import { oneLine, readYear } from './fields.js'
 import { countBooks } from './pages.js'
-import { call, wasAborted } from './service.js'
-import { change, filterOf, store } from './store.js'
+import { Away, call, wasAborted } from './service.js'
+import { AWAY_PAUSE, change, filterOf, store } from './store.js'
 import { books as count, words, yearText } from './words.js'
 
 /**
@@ -65,6 +65,8 @@ async function readStatistics(filter, signal) {
     read = 0
     state.shown = undefined
     state.message = words.statistics.notCounted
+    // The list may have all its books, and then does not notice that the service is back.
+    if (error instanceof Away) setTimeout(() => signal.aborted || store.changes++, AWAY_PAUSE)
   }
 }
 

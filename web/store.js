@@ -25,7 +25,7 @@ const SLOW = 400
 const STILL = 200
 
 /** How long to wait before asking an unavailable service again, in milliseconds. */
-const AWAY_PAUSE = 3000
+export const AWAY_PAUSE = 3000
 
 /** Typed changes less than this apart, in milliseconds, share a history entry: one step back undoes a whole word. */
 const ONE_STEP = 1500

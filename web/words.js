@@ -177,7 +177,7 @@ export const words = {
             : yearText(first),
     /** Stands for the years before and after those that have a bar of their own. */
     far: '…',
-    notCounted: 'Statistics are not available right now. Try again in a moment.',
+    notCounted: 'Statistics are not available right now.',
   },
 
   editor: {
