@@ -9,7 +9,7 @@ import { icon } from './icons.js'
 import { reveal } from './list.js'
 import { Away, Refused, track } from './service.js'
 import { keepDraft } from './session.js'
-import { isCurrent, linked, NEW, nameLinked, reading, store } from './store.js'
+import { isCurrent, linked, NEW, nameLinked, readRows, store } from './store.js'
 import { words } from './words.js'
 
 /** @typedef {import('./fields.js').Book} Book */
@@ -183,7 +183,7 @@ function go(step) {
     if (row === undefined && pages && isCurrent(pages) && pages.error === undefined)
       tell({ text: words.editor.notNear })
     if (row === undefined || row + step < 0) return
-    const [other] = (await reading(pages.read(row + step, row + step + 1))) ?? []
+    const [other] = (await readRows(row + step, row + step + 1)) ?? []
     if (other === undefined) return
     reveal(row + step)
     void readBook(other.id)

@@ -2,7 +2,7 @@ import { html } from 'lit-html'
 import { finishDeletions } from './deletions.js'
 import { assign, Dialog, reactive } from './dialog.js'
 import { Away, call, wasAborted } from './service.js'
-import { reading, store } from './store.js'
+import { readRows, store } from './store.js'
 import { words } from './words.js'
 
 /** How long the browser has to save a file before its URL is revoked, in milliseconds. */
@@ -89,6 +89,6 @@ const MOST_PRINTED = 1000
 
 /** Reads the books that are to be printed first, because the browser does not wait for them. */
 export async function printList() {
-  if (store.pages !== undefined) await reading(store.pages.read(0, MOST_PRINTED))
+  if (store.pages !== undefined) await readRows(0, MOST_PRINTED)
   print()
 }

@@ -9,8 +9,8 @@ import { saveFile } from './export.js'
 import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
 import { doToEach, explain, openTask, remove } from './many.js'
-import { call, Refused } from './service.js'
-import { deselect, isCurrent, load, MOST, reading, select, store } from './store.js'
+import { call } from './service.js'
+import { deselect, isCurrent, load, MOST, readRows, select, store } from './store.js'
 import { words } from './words.js'
 
 /** Selecting books, and what to do with the selected ones. */
@@ -60,7 +60,7 @@ export function selectCopies() {
 export async function exportListed() {
   const { pages } = store
   if (!pages || !isCurrent(pages)) return void tell({ text: words.list.loading })
-  const books = await reading(pages.read(0, Infinity))
+  const books = await readRows(0, Infinity)
   if (books) exportAsCsv(books)
 }
 
@@ -82,20 +82,11 @@ const tellTooMany = () => tell({ text: words.selection.tooMany(MOST) })
 /** @param {{ first: number, end: number }} rows @param {boolean} [areAll] whether the list is to end with them. */
 async function selectRows({ first, end }, areAll = false) {
   const { pages } = store
-  const read = await reading(pages.read(first, end).catch((error) => readAgain(error, pages, first, end)))
+  const read = await readRows(first, end)
   if (!read || pages.query !== store.pages.query || !isCurrent(store.pages)) return
   // The list may not have been counted before.
   if (areAll && !store.pages.isComplete) tellTooMany()
   else select(read)
-}
-
-/**
- * The service refuses its cursors after a restart with another secret. Then the list is read from its beginning.
- * @param {unknown} error @param {BookPages} pages @param {number} first @param {number} end
- */
-function readAgain(error, pages, first, end) {
-  if (!(error instanceof Refused) || error.status !== 400 || !isCurrent(pages)) throw error
-  return load().read(first, end)
 }
 
 function clear() {

@@ -220,7 +220,7 @@ export const isCurrent = (some) => some === store.pages && some.query === queryO
 export async function findEnd() {
   if (store.pages.count !== undefined) return
   store.isSlow = true
-  await reading(store.pages.read(Infinity, Infinity))
+  await readRows(Infinity, Infinity)
   store.isSlow = false
 }
 
@@ -231,6 +231,20 @@ export const reading = (work) =>
       tell({ text: error instanceof Away ? words.moment(error.message) : error.message })
     return undefined
   })
+
+/**
+ * The books of these rows of the list; says why they could not be read. The service refuses its cursors after a restart
+ * with another secret. Then the list is read from its beginning.
+ * @param {number} first @param {number} end
+ */
+export function readRows(first, end) {
+  const { pages } = store
+  const again = (/** @type {unknown} */ error) => {
+    if (!(error instanceof Refused) || error.status !== 400 || !isCurrent(pages)) throw error
+    return load(top).read(first, end)
+  }
+  return reading(pages.read(first, end).catch(again))
+}
 
 /** @returns {View} */
 function readAddress() {

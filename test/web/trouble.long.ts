@@ -135,13 +135,24 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     for (let top = 0; !(await page.getByText('Volume 399').count()); top += 2000) await page.scrollTo(top)
   })
 
-  it('selects all books, also after a restart with another key', async () => {
+  it('selects and prints all books, also after a restart with another key', async () => {
     await page.shows('401 books')
     await restart()
     await page.selectAll()
     await page.shows('Your changes are kept')
     await page.enterPassword()
     await page.shows('401 selected')
+    await page.reload()
+    await page.shows('401 books')
+    await page.evaluate(`globalThis.print = () => {
+      dispatchEvent(new Event('beforeprint'))
+      globalThis.printed = document.querySelectorAll('.row').length
+    }`)
+    await restart()
+    await page.keys('Control+p')
+    await page.shows('Your changes are kept')
+    await page.enterPassword()
+    await page.waitUntil('globalThis.printed === 401')
   })
 
   it('says that nobody is logged in when the password is not given, and shows the books when it is', async () => {
