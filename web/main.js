@@ -94,8 +94,9 @@ function acceptDrops() {
     if (isText(event)) return
     event.preventDefault()
     mark(false)
-    const [file] = event.dataTransfer?.files ?? []
-    if (file) transfer.use((part) => part.openImport(file))
+    const [file, other] = event.dataTransfer?.files ?? []
+    if (other) tell({ text: words.import.oneFile })
+    else if (file) transfer.use((part) => part.openImport(file))
   })
 }
 

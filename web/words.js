@@ -336,6 +336,7 @@ export const words = {
       `You can undo an import of up to ${books(most)} here. This one has more.`,
     doneBefore: 'The books that were ready to import are in the catalogue.',
     running: 'Another import is still running.',
+    oneFile: 'Drop one file at a time.',
     runningFile: (/** @type {string} */ name) => `Importing “${name}”…`,
     failed: (/** @type {string} */ name, /** @type {string} */ reason) => `“${name}”: ${reason}`,
     notSaved: (/** @type {string} */ reason) => `${reason}. Nothing was saved.`,

@@ -150,6 +150,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
 
   it('begins when a file is dropped on the page, and leaves out rows with errors', async () => {
     const FILE = `new File(['title,author,year\\nA,Dropped,1\\nB,Dropped,never'], 'Dropped.csv')`
+    const TWO = `${FILE}); dataTransfer.items.add(${FILE}`
     const TEXT = `'A text', 'text/plain'`
     /** @returns whether the browser does what it does by itself, such as showing the file. */
     const drag = (type: string, what = FILE, where = 'body') =>
@@ -164,6 +165,8 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.locator('.dragging').waitFor()
     await drag('dragleave')
     await page.locator('.dragging').waitFor({ state: 'detached' })
+    await drag('drop', TWO)
+    await page.shows('Drop one file at a time.')
     await page.chooseInMenu('Import…')
     await drag('dragover')
     await page.locator('.dragging .drop').waitFor()
