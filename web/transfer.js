@@ -157,7 +157,6 @@ async function store(chosen) {
     return undefined
   } catch (error) {
     if (signal.aborted) {
-      started('cancelling')
       const outcome = await outcomeAfter(before, expected)
       if (outcome === 'none') state.note = words.import.cancelled
       else load()
@@ -309,7 +308,8 @@ function content() {
     if (state.phase === 'checking') {
       state.note = words.import.checkCancelled
       ended()
-    }
+      // At once: a slow service may still owe what comes before the file.
+    } else started('cancelling')
     abort.abort()
   }
   return html`
