@@ -154,6 +154,7 @@ export function tell(notice) {
     if (!stays && !other.stays && !ended === !other.ended) entry.end()
   if (!stays) wait(TIME)
   shown.notices = new Map(shown.notices).set(notice, { dismiss, end })
+  place()?.scrollTo(0, Number.MAX_SAFE_INTEGER)
   return dismiss
 }
 

@@ -236,6 +236,25 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     assert.equal(await focused(), 'Volume 2 / title')
   })
 
+  it('leaves room beside many notices in a small window, and shows the last of them', async () => {
+    await page.keepNotices()
+    await page.setViewportSize({ width: 320, height: 256 })
+    await page.route(/\/book\/\d+$/, (route) =>
+      route.request().method() === 'DELETE' ? route.abort() : route.fallback(),
+    )
+    for (const number of [1, 2, 3, 4]) {
+      await page.link(`Volume ${number}`).press('Enter')
+      await page.dialog().getByRole('button', { name: 'Delete' }).press('Enter')
+      await page
+        .locator('.notice')
+        .nth(number - 1)
+        .waitFor()
+    }
+    await page.isInSight('.notice:last-child')
+    const { height = 256 } = (await page.locator('#notices').boundingBox()) ?? {}
+    assert.ok(height < 200, `${height} pixels`)
+  })
+
   it('shows notices where they can be used beside a selection and a dialog, and above one', async () => {
     await page.keepNotices()
     for (const width of [360, 1100]) {
