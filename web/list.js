@@ -60,8 +60,8 @@ let drawn = { top: 0 }
 
 let telling = 0
 
-/** Where the mouse was pressed, in pixels. @type {{ clientX: number, clientY: number } | undefined} */
-let pressed
+/** Where the mouse was pressed last, in pixels. */
+let pressed = { clientX: 0, clientY: 0 }
 
 /** How far a hand may tremble in a click, in pixels. */
 const TREMBLE = 8
@@ -71,12 +71,12 @@ function press({ clientX, clientY }) {
   pressed = { clientX, clientY }
 }
 
-/** Whether the mouse was moved while it was pressed, as one does to select text. @param {MouseEvent} event */
-function wasDragged({ clientX, clientY }) {
-  const from = pressed ?? { clientX, clientY }
-  pressed = undefined
-  return Math.hypot(clientX - from.clientX, clientY - from.clientY) > TREMBLE
-}
+/**
+ * Whether the mouse was moved while it was pressed, as one does to select text. A click without `detail` is by a key.
+ * @param {MouseEvent} event
+ */
+const wasDragged = ({ detail, clientX, clientY }) =>
+  detail > 0 && Math.hypot(clientX - pressed.clientX, clientY - pressed.clientY) > TREMBLE
 
 const list = () => find('.rows')
 const grid = () => find('[role=grid]')

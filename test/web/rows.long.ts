@@ -37,7 +37,9 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
         assert.equal(new URL(page.url()).search, '?sort=id')
         if (from > x + width) assert.match(await page.evaluate('getSelection().toString()'), /olume 0|erie/)
       }
-      await text.click()
+      // Not taken for the end of a movement from where the mouse was pressed before.
+      await page.box('Volume 9').click()
+      await text.press('Enter')
       if (column === 'title') await page.dialog().waitFor()
       else await page.waitForURL(/author=/)
     })
