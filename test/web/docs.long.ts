@@ -44,6 +44,7 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await open('listBooks')
     const [refused, body] = await send('listBooks')
     assert.match(`${refused} ${body}`, /^401 Unauthorized .*Authorization token required/s)
+    await operation('listBooks').locator('button:focus').waitFor()
     await page.getByLabel('Username').fill(ACCOUNT.username)
     await page.getByLabel('Password').fill('another')
     await page.button('Log in').click()

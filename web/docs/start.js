@@ -86,7 +86,7 @@ function operationPart(operation) {
     <form @submit=${(/** @type {SubmitEvent} */ event) => submit(event, operation)}>
       ${parameters.map((parameter) => input(parameter, operation))}
       ${requestBody ? bodyPart(requestBody.content) : nothing}
-      <button class="main" ?disabled=${isPending}>Send</button>
+      <button class="main" aria-disabled=${isPending}>Send</button>
     </form>
     <div role="status">${resultPart(results.value[id])}</div>
     <details>
@@ -190,6 +190,7 @@ function resultPart(exchange) {
 async function submit(event, operation) {
   event.preventDefault()
   const { operationId: id } = operation
+  if (pending.value.includes(id)) return
   pending.value = [...pending.value, id]
   const form = /** @type {HTMLFormElement} */ (event.target)
   const result = await send(operation, form).catch((error) => words.moment(awayText(error)))
