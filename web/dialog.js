@@ -104,7 +104,9 @@ export function restoreFocus(dialog = openDialog()) {
   if (now !== null && now !== document.body && now.getClientRects().length > 0) return
   const place = dialog ?? (find('[role=grid]') === null ? find('main') : null)
   if (place === null) return focusCell()
-  const first = /** @type {HTMLElement | null} */ (place.querySelector('textarea, input, button'))
+  const first = /** @type {HTMLElement | null} */ (
+    place.querySelector(':is(textarea, input, button):enabled:not(.notice *)')
+  )
   first?.focus()
 }
 
