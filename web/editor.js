@@ -230,7 +230,6 @@ function save(edit, isMore = false) {
     const book = await edit.save()
     saving.delete(edit)
     if (edit.theirs === null && edit.book) deleted(edit.book.id)
-    if (edit.theirs) void updated(edit.theirs)
     if (book) {
       if (isShown(edit)) {
         if (isMore)
@@ -269,6 +268,7 @@ function tellFailed(edit) {
 /** @param {Edit} edit */
 function takeTheirs({ theirs, tag }) {
   if (!theirs) return
+  void updated(theirs)
   state.edit = new Edit({ book: theirs, tag })
   restoreFocus(find('#editor') ?? undefined)
 }
