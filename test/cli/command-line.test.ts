@@ -262,7 +262,7 @@ $ DB_URL=mysql://u:p@h/d backup x.db
 $ backup copy.db
 /…/books.db is backed up in copy.db
 $ backup -
-! book-catalogue: backup writes a file, never to standard output: name one
+! book-catalogue: backup cannot write to standard output: name a file
 $ backup new.csv
 ! Cannot back up: new.csv exists already…
 $ backup none/a.db
@@ -432,7 +432,7 @@ id,title,author,year
         'backup copy-of.db': '/…/books.db is backed up in copy-of.db',
         'import new.csv': '! Cannot import: DB_URL: …attempt to write a readonly database; …',
         [`DB_URL=sqlite:${old} export -`]:
-          '! Cannot export: DB_URL: … of an earlier version, and cannot be upgraded; …mode 444…',
+          '! Cannot export: DB_URL: … of an earlier version and cannot be upgraded; …mode 444…',
         [`DB_URL=sqlite:${directory}/none.db check`]:
           '! Cannot start with these settings: DB_URL: …none.db cannot be made: …mode 555, not writable: EACCES…',
       }

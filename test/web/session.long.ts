@@ -139,6 +139,16 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     return id
   }
 
+  /** Saves a year of a new book. @returns what refuses that, which waits until then. */
+  async function savesInVain(title: string): Promise<() => void> {
+    await openBook(title)
+    await page.fillIn({ Year: '2011' })
+    const released = Promise.withResolvers<void>()
+    await page.refuse(BOOK, 500, 1, released.promise)
+    await page.button('Save').click()
+    return released.resolve
+  }
+
   const logsOut = async () => {
     await page.chooseInMenu('Log out')
     await page.getByLabel('Username').waitFor()
@@ -194,14 +204,10 @@ describe('a session on the web page', { skip: browserMissing }, () => {
   })
 
   it('with a log-out tells of a save that fails while its panel is open', async () => {
-    await openBook('Recitatif')
-    await page.fillIn({ Year: '2003' })
-    const released = Promise.withResolvers<void>()
-    await page.refuse(BOOK, 500, 1, released.promise)
-    await page.button('Save').click()
+    const refuseSave = await savesInVain('Recitatif')
     await page.chooseInMenu('Log out')
     await page.shows('Logging out…')
-    released.resolve()
+    refuseSave()
     await page.shows('“Recitatif” was not saved.')
     // It cannot be opened any more, so the browser does not ask about it.
     let asked = false
@@ -215,13 +221,9 @@ describe('a session on the web page', { skip: browserMissing }, () => {
   })
 
   it('with a log-out asks before it discards what is typed, also what a save has failed to store', async () => {
-    await openBook('Desdemona')
-    await page.fillIn({ Year: '2011' })
-    const released = Promise.withResolvers<void>()
-    await page.refuse(BOOK, 500, 1, released.promise)
-    await page.button('Save').click()
+    const refuseSave = await savesInVain('Desdemona')
     await page.cancel()
-    released.resolve()
+    refuseSave()
     await page.shows('“Desdemona” was not saved.')
     await page.addBook({ Title: 'Half a ti' })
     await page.chooseInMenu('Log out')

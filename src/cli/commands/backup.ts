@@ -13,7 +13,7 @@ export const command: Command = {
   options: {},
   run: (args) => {
     // Otherwise, `backup - | gzip >FILE` would write a file of the name -, and seem to work.
-    if (args.operand === '-') throw new UsageError('backup writes a file, never to standard output: name one')
+    if (args.operand === '-') throw new UsageError('backup cannot write to standard output: name a file')
     return withSettings('back up', args, (config) => backUp(config, args.operand))
   },
 }

@@ -78,7 +78,7 @@ export async function restoreSqlite(
     const path = existsSync(target) ? realpathSync(target) : resolve(target)
     if (realpathSync(source) === path) throw new OperatorError(`${source} is the database itself`)
     if (existsSync(path) && !statSync(path).isFile())
-      throw new OperatorError(`${path} is a directory or a device, no file that can be replaced`)
+      throw new OperatorError(`${path} is a directory or a device, not a file that can be replaced`)
     requireClosed(path)
     return await inPartFile(source, path, async (part) => {
       const books = await copy(source, part, progress, signal)

@@ -78,7 +78,7 @@ export function prepareSqlite(
       if (accept === undefined || version === 0) throw error
       const reason = describeError(error) + describeProblem(error, path)
       if (!isCurrent(database)) {
-        const problem = 'it is of an earlier version, and cannot be upgraded; if need be, use a copy that can'
+        const problem = 'it is of an earlier version and cannot be upgraded; use a copy that can be'
         throw notOpened(path, `${problem}: ${reason}`, error)
       }
       accept(reason)
