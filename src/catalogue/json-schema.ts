@@ -7,6 +7,9 @@ export interface Schema {
   readonly description?: string
   readonly examples?: readonly unknown[]
   readonly required?: readonly string[]
+  readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
   readonly [keyword: string]: unknown
 }
 

@@ -325,15 +325,20 @@ const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
 /** UTF-16 code units of a column name that are compared. */
 const MAX_LENGTH = 100
 
-const MEANINGS = new Map(
-  LANGUAGES.flatMap((names) => Object.entries(names) as [keyof Names, string][]).flatMap(([kind, names]) =>
-    names.split(/,\s+/).map((name) => [keyOf(name), kind] as const),
-  ),
-)
+let meanings: Map<string, keyof Names> | undefined
+
+/** What each known name means. Made at the first import: the words of all names take 20 ms. */
+const meaningsByName = () =>
+  (meanings ??= new Map(
+    LANGUAGES.flatMap((names) => Object.entries(names) as [keyof Names, string][]).flatMap(([kind, names]) =>
+      names.split(/,\s+/).map((name) => [keyOf(name), kind] as const),
+    ),
+  ))
 
 /** @returns the columns whose names are known for the field: one list for each kind, the best kind first. */
 export function columnsNaming(field: FieldName, columns: readonly string[]): string[][] {
-  const byKind = Map.groupBy(columns, (column) => MEANINGS.get(keyOf(column)))
+  const known = meaningsByName()
+  const byKind = Map.groupBy(columns, (column) => known.get(keyOf(column)))
   return KINDS[field].map((kind) => byKind.get(kind) ?? []).filter(({ length }) => length > 0)
 }
 

@@ -233,7 +233,8 @@ async function collect<Each extends Pick<Line, 'line' | 'item'>>(
     else {
       // All books of a JSON array may be on one line.
       const item = row.item === undefined ? '' : ` (item ${row.item})`
-      report.add({ ...result, line: row.line, reason: result.reason + item })
+      const { field, code, reason } = result
+      report.add({ line: row.line, field, code, reason: reason + item })
       if (report.faulty === MAX_FAULTY) throw new FaultyRows(report.summary)
     }
   }

@@ -1,9 +1,9 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, ValidationResult } from 'fastify'
-import type { Schema } from '../catalogue/json-schema.ts'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { COMMON_HEADERS, envelope, Failure, failure } from './envelope.ts'
 import type { FailureLog } from './failure-log.ts'
 import { closeAfterResponse, dropRest } from './protocol/close.ts'
+import { InvalidBody } from './valid-input.ts'
 
 /** The value of Retry-After in a 503, in seconds. */
 const RETRY_AFTER = 1
@@ -68,9 +68,8 @@ function failureOf(error: FastifyError | Failure, request: FastifyRequest): Fail
   if (error instanceof StoreUnavailable) return failure.unavailable
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return failure.bodyTooLarge
   // The schema or the parser has refused the body, for example because it ends early.
-  const isRefused =
-    error.validation !== undefined || (error.statusCode !== undefined && error.statusCode < 500)
-  if (isRefused) return request.routeOptions.config.unreadable ?? failure.badRequest
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return request.routeOptions.config.unreadable ?? failure.badRequest
   return failure.internalError
 }
 
@@ -90,27 +89,9 @@ function keepConnection(request: FastifyRequest, reply: FastifyReply): void {
  * Why a body was refused, for the field X-Invalid-Input. It is ASCII and contains nothing that the client has sent,
  * which may be a password or not fit for a header.
  */
-function reasonOf({ validation, code }: FastifyError): string {
-  const [fault] = validation ?? []
-  if (fault !== undefined) return brokenRule(fault)
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY')
+function reasonOf(error: FastifyError): string {
+  if (error instanceof InvalidBody) return error.message
+  if (error.code === 'FST_ERR_CTP_INVALID_JSON_BODY')
     return 'the body is not JSON in UTF-8, or has more values than a book'
   return 'the body did not arrive as announced'
-}
-
-/** Names the field that breaks a rule of its schema, and the rule. Ajv must add the schema (`verbose`). */
-export function brokenRule(fault: ValidationResult & { readonly parentSchema?: Schema }): string {
-  const { instancePath, keyword, params, parentSchema = {} } = fault
-  if (keyword === 'required') return `${params.missingProperty} is missing`
-  const name = instancePath.slice(1)
-  return name === '' ? 'the body must be a JSON object' : `${name} must be ${ruleOf(parentSchema, keyword)}`
-}
-
-function ruleOf({ type, minimum, maximum, description = '' }: Schema, keyword: string): string {
-  if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
-  if (type === 'boolean') return 'true or false'
-  if (keyword === 'type') return 'a string'
-  // The first sentence of a description puts the pattern into words.
-  const [sentence = ''] = description.split(/\.(?= |$)/)
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }

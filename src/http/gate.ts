@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, METHODS } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
 import { addCorsHeaders } from './cors.ts'
@@ -160,7 +160,7 @@ export function collectPaths(app: FastifyInstance): () => void {
     paths.add(url)
   })
   // CONNECT never reaches the router.
-  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  const methods = process.getBuiltinModule('node:http').METHODS.filter((method) => method !== 'CONNECT')
   for (const method of methods) {
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
     app.addHttpMethod(method, { hasBody, overrideExisting: true })

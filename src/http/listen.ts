@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, isIPv6, Server } from 'node:net'
 import { OperatorError } from '../errors.ts'
 
@@ -44,7 +43,8 @@ export async function listen(server: Server, address: Address): Promise<string> 
 export async function stopListening(server: Server): Promise<void> {
   const ended = once(server, 'close')
   // `close()` of an HTTP server would close idle connections. On Bun, an HTTP server is not a `Server` of node:net.
-  const { close } = (server instanceof Server ? Server : HttpServer).prototype
+  const { close } = (server instanceof Server ? Server : process.getBuiltinModule('node:http').Server)
+    .prototype
   close.call(server)
   await ended
   // Ends the timer of an HTTP server, which would keep the server and all that it uses in memory.

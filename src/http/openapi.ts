@@ -8,6 +8,8 @@ export class Component {
   readonly section: Section
   readonly name: string
   readonly content: object
+  /** It may take the place of a Schema. */
+  readonly [keyword: string]: unknown
 
   constructor(section: Section, name: string, content: object) {
     this.section = section
@@ -35,13 +37,12 @@ export function registerOpenApi(app: FastifyInstance): void {
   })
   let document: object | undefined
   app.get('/openapi.json', () => {
-    document ??= describeRoutes(routes, app.getSchemas())
+    document ??= describeRoutes(routes)
     return document
   })
 }
 
-/** @param schemas that routes refer to by `$id`. */
-function describeRoutes(routes: readonly Route[], schemas: object): object {
+function describeRoutes(routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {}
   const components: Record<Section, Record<string, object>> = {
     schemas: {},
@@ -53,9 +54,6 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
     JSON.parse(
       JSON.stringify(part, (key, value: unknown) => {
         if (key === '$id') return undefined
-        // In Fastify, a reference is the `$id` of a schema and `#`.
-        if (key === '$ref' && typeof value === 'string')
-          return value.replace(/^(\w+)#$/, '#/components/schemas/$1')
         if (!(value instanceof Component)) return value
         components[value.section][value.name] ??= refer(value.content)
         return { $ref: `#/components/${value.section}/${value.name}` }
@@ -63,7 +61,6 @@ function describeRoutes(routes: readonly Route[], schemas: object): object {
     )
 
   for (const [path, method, operation] of routes) paths[path] = { ...paths[path], [method]: refer(operation) }
-  Object.assign(components.schemas, refer(schemas))
   return {
     openapi: '3.1.0',
     info: {

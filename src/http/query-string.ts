@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ObjectSchema, Schema } from '../catalogue/json-schema.ts'
 import { quoted } from '../catalogue/quoted.ts'
 import { type Failure, failure } from './envelope.ts'
-import { brokenRule } from './error-handler.ts'
+import { brokenRule } from './valid-input.ts'
 
 /** @returns what follows the first `?` of a request target, or an empty text. */
 export function queryStringOf(target: string): string {
@@ -32,9 +32,9 @@ export function readQueryParameters<Values>(request: FastifyRequest, schema: Obj
     if (Object.hasOwn(parameters, name)) throw invalid(`${name} is given twice`)
     parameters[name] = convert(decode(value, name), known[name]?.type)
   }
-  if (request.validateInput(parameters, schema)) return parameters as Values
-  const [fault] = request.getValidationFunction(schema)?.errors ?? []
-  throw invalid(fault ? brokenRule(fault) : 'one is not what it has to be')
+  const rule = brokenRule(parameters, schema)
+  if (rule !== undefined) throw invalid(rule)
+  return parameters as Values
 }
 
 /** @param reason names the parameter, and what it must be. */

@@ -1,5 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import {
   AggregatorRegistry,
@@ -147,7 +147,7 @@ export class Metrics {
 
 /** @returns a server for GET /metrics that does not listen yet. */
 export function metricsServer(text: () => Promise<string>): Server {
-  return createServer(async (request, response) => {
+  return process.getBuiltinModule('node:http').createServer(async (request, response) => {
     const isForMetrics = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD')
     if (!isForMetrics) {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('See /metrics\n')

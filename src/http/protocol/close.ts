@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { envelope, type Failure, failure } from '../envelope.ts'
@@ -6,6 +6,8 @@ import { hasWaiting, lastResponse, responsesOf } from './connections.ts'
 
 /** How long a refused client may go on sending while it reads the response, in milliseconds. */
 const LINGER = 2000
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 

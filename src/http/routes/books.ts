@@ -11,6 +11,7 @@ import {
   success,
 } from '../envelope.ts'
 import type { Services } from '../services.ts'
+import { validBody } from '../valid-input.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 /** A browser may cache the book for its user, but has to revalidate it before each use. */
@@ -19,7 +20,7 @@ const REVALIDATED = { 'cache-control': 'private, no-cache' }
 type OneBook = { Params: { id: string } }
 
 /** POST /book */
-export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
+export function createBook({ books }: Services): Endpoint {
   return {
     schema: describeEndpoint({
       id: 'createBook',
@@ -34,7 +35,7 @@ export function createBook({ books }: Services): Endpoint<{ Body: NewBook }> {
     }),
     config: { unreadable: failure.invalidInput },
     handler: async (request, reply) => {
-      const book = await books.store.create(request.body)
+      const book = await books.store.create(validBody(request, NewBook))
       // Relative, like `Link`, because a proxy may serve the API under a path prefix.
       reply.header('location', `book/${book.id}`)
       return bookResponse(reply, success.bookCreated, book)
@@ -71,7 +72,7 @@ export function readBook({ books }: Services): Endpoint<OneBook> {
 }
 
 /** PUT /book/:id checks authentication, existence, body (§4 rule 3), and then the preconditions, in this order. */
-export function updateBook({ books }: Services): Endpoint<OneBook & { Body: BookChanges }> {
+export function updateBook({ books }: Services): Endpoint<OneBook> {
   return {
     schema: describeEndpoint({
       id: 'updateBook',
@@ -88,8 +89,9 @@ export function updateBook({ books }: Services): Endpoint<OneBook & { Body: Book
     config: { unreadable: failure.invalidInput },
     handler: async (request, reply) => {
       const id = bookId(request.params)
+      const changes = validBody(request, BookChanges)
       const book = await conditionalWrite(books.store, id, request.headers, (expected) =>
-        books.store.update(id, request.body, expected),
+        books.store.update(id, changes, expected),
       )
       return bookResponse(reply, success.bookUpdated, orNotFound(book))
     },
@@ -134,7 +136,7 @@ function orNotFound<Value>(value: Value | undefined): Value {
   return value
 }
 
-/** Whether a request is refused because of its body: by the schema, by the parser, or for its size. */
+/** Whether a request is refused because of its body: by its schema, by the parser, or for its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
   return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
 }

@@ -118,8 +118,6 @@ export function describeEndpoint(endpoint: Description): FastifySchema {
     ...(tag === 'Health' ? [] : [failure.unavailable]),
   ]
   return {
-    ...(body && { body: reference(body) }),
-    response: { [status]: response },
     operation: {
       operationId: id,
       tags: [tag],
@@ -183,9 +181,9 @@ function nameOf(each: Failure): string {
   return Object.entries(failure).find(([, known]) => known === each)?.[0] ?? ''
 }
 
-/** A reference to the schema if it has a name, otherwise the schema itself. */
+/** A component of the document if the schema has a name, otherwise the schema itself. */
 export function reference(schema: Schema): Schema {
-  return schema.$id === undefined ? schema : { $ref: `${schema.$id}#` }
+  return schema.$id === undefined ? schema : new Component('schemas', schema.$id, schema)
 }
 
 export function example(schema: Schema): unknown {

@@ -69,7 +69,7 @@ const count = (description: string): Schema => ({ type: 'integer', minimum: 0, d
 type ImportResult = Omit<ImportReport, 'withoutYear' | 'hasInvalidBytes' | 'summary' | 'add'> &
   Imported & { readonly without_year: number }
 
-export const ImportResult = objectSchema<ImportResult>(
+const ImportResult = objectSchema<ImportResult>(
   {
     source: {
       type: 'string',
@@ -219,8 +219,21 @@ async function importFile(
     return { added: 0, skipped: 0 }
   })
   const preview = options.dryRun ? report.preview : []
-  // The schema leaves out what else the report has.
-  return { ...report, ...counts, without_year: report.withoutYear, preview }
+  const { source, encoding, columns, rows, withoutYear, empty, faulty, faults } = report
+  const { added, skipped } = counts
+  return {
+    source,
+    encoding,
+    columns,
+    rows,
+    added,
+    skipped,
+    without_year: withoutYear,
+    empty,
+    faulty,
+    faults,
+    preview,
+  }
 }
 
 const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)

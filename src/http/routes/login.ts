@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts'
 import { isFromForeignPage } from '../cors.ts'
 import { envelope, failure, success } from '../envelope.ts'
 import type { Services } from '../services.ts'
+import { validBody } from '../valid-input.ts'
 import { describeEndpoint, type Endpoint } from './endpoint-schema.ts'
 
 type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
@@ -13,10 +14,7 @@ type LoginSettings = Pick<Config, 'trustProxy' | 'corsOrigins'>
 const MAX_ORIGINS = 20
 
 /** POST /token */
-export function logIn(
-  { auth, loginLimit }: Services,
-  settings: LoginSettings,
-): Endpoint<{ Body: LoginFields }> {
+export function logIn({ auth, loginLimit }: Services, settings: LoginSettings): Endpoint {
   let mayWarnOfProxy = settings.trustProxy === false
   const warnedOrigins = new Set<string>()
 
@@ -60,8 +58,7 @@ export function logIn(
     ],
   })
   return {
-    // Accepts more than clients should send.
-    schema: { ...schema, body: LoginFields },
+    schema,
     bodyLimit: LOGIN_BODY_LIMIT,
     config: { unreadable: failure.invalidPayload },
     onRequest: async (request, reply) => {
@@ -74,7 +71,8 @@ export function logIn(
       refuseIfTooMany(await loginLimit.wait(request.ip), reply)
     },
     handler: async (request, reply) => {
-      const isRight = auth.matches(request.body)
+      // Accepts more than clients should send.
+      const isRight = auth.matches(validBody(request, LoginFields))
       // Other logins from the same address may have failed while this body was arriving.
       const { wait, reachedLimit } = await loginLimit.attempt(request.ip, isRight)
       refuseIfTooMany(wait, reply)

@@ -7,7 +7,7 @@ import { FilterParameters, queryOptions, readFilterRequest } from './list-parame
 
 const count: Schema = { type: 'integer', minimum: 1 }
 
-export const BookStatistics = objectSchema<Statistics>(
+const BookStatistics = objectSchema<Statistics>(
   {
     decades: {
       type: 'array',
