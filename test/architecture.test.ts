@@ -67,3 +67,10 @@ it('no file imports itself through others', () => {
   } while (left.length < before.length)
   assert.deepEqual(left, [])
 })
+
+it('no file imports values of node:http, which would load undici for WebSocket at every start: process.getBuiltinModule does not', () => {
+  const importing = globSync('**/*.ts', { cwd: SRC }).filter((path) =>
+    /^import (?!type )[^']*? from 'node:https?'/m.test(readFileSync(join(SRC, path), 'utf8')),
+  )
+  assert.deepEqual(importing, [])
+})

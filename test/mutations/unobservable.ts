@@ -150,7 +150,7 @@ src/http/graceful-shutdown.ts number
   const THREAD_TIME = 500
   A process that is killed ends a little earlier or later.
 src/http/listen.ts choose-first
-  const { close } = (server instanceof Server ? Server : HttpServer).prototype
+  const { close } = (server instanceof Server ? Server : process.getBuiltinModule('node:http').Server)
   The other case is for Bun.
 src/http/protocol/body.ts choose-second
   const capacity = isFirst ? size : Math.max(size, Math.min(2 * buffer.length, limit))
