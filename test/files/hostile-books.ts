@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { NewBook } from '../../src/catalogue/book.ts'
+import { anyText } from '../support/any-text.ts'
 
 /** Parts of texts that formats, spreadsheets and databases have taken for something else. */
 const HOSTILE = [
@@ -12,7 +13,7 @@ const HOSTILE = [
 
 const text = fc.oneof(
   fc.array(fc.constantFrom(...HOSTILE), { maxLength: 6 }).map((parts) => parts.join('')),
-  fc.string({ unit: 'binary', maxLength: 30 }).map((text) => text.replaceAll('\0', '')),
+  anyText(30).map((text) => text.replaceAll('\0', '')),
 )
 
 const year = fc.oneof(
