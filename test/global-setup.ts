@@ -21,10 +21,13 @@ export async function globalSetup(): Promise<void> {
   started.defer(compiled.remove)
   process.env.NODE_COMPILE_CACHE ??= compiled.path
   const engines = ENGINES.filter((engine) => engineMissing(engine) === false)
-  const targets = []
-  // One after the other, so that none still starts when another has failed.
-  for (const engine of engines) targets.push(await startTarget(engine))
-  process.env.SPEC_TARGETS = JSON.stringify(targets)
+  // Waits for all, so that none still starts when another has failed.
+  const targets = await Promise.allSettled(engines.map(startTarget))
+  const values = targets.map((target) => {
+    if (target.status === 'rejected') throw target.reason
+    return target.value
+  })
+  process.env.SPEC_TARGETS = JSON.stringify(values)
 }
 
 export async function globalTeardown(): Promise<void> {

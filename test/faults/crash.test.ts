@@ -7,7 +7,7 @@ import { loadForAMoment } from './load.ts'
 import { readStored } from './stored.ts'
 
 /** More of them by hand: docs/durability.md. */
-const CYCLES = Number(process.env.CRASH_CYCLES ?? 6)
+const CYCLES = Number(process.env.CRASH_CYCLES ?? 4)
 
 const directory = temporaryDirectory()
 after(directory.remove)

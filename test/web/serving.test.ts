@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { transformSync } from 'esbuild'
 import type { Store } from '../../src/catalogue/store.ts'
 import { readWebFiles } from '../../src/http/web-page/assets.ts'
-import { CATALOGUE, DOCS, type WebPage } from '../../src/http/web-page/pages.ts'
+import { CATALOGUE, DOCS } from '../../src/http/web-page/pages.ts'
 import { resources } from '../../src/resources.ts'
 import { createTestServer } from '../support/test-server.ts'
 
@@ -16,8 +16,12 @@ const WEB = join(import.meta.dirname, '../../web')
 const BUDGET = 102_000
 const FIRST_VISIT = { bytes: 45_000, requests: 22 }
 
+const catalogue = await readWebFiles(CATALOGUE.source)
+
+/** Those of every file, also of what is loaded only when it is needed. */
+const paths = [...catalogue.files.keys()].map((name) => `${CATALOGUE.prefix}/${catalogue.version}/${name}`)
+
 it('the paths of the files change with the content of any of them, because browsers keep them for ever', async () => {
-  const { version } = await readWebFiles(CATALOGUE.source)
   const { webFile } = resources
   const reading = mock.method(resources, 'webFile', async (path: string) => {
     const content = await webFile(path)
@@ -25,7 +29,7 @@ it('the paths of the files change with the content of any of them, because brows
   })
   const after = await readWebFiles(CATALOGUE.source)
   reading.mock.restore()
-  assert.notEqual(after.version, version)
+  assert.notEqual(after.version, catalogue.version)
 })
 
 describe('the web page', () => {
@@ -34,12 +38,6 @@ describe('the web page', () => {
 
   const get = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
     app.inject({ url, headers, method })
-
-  /** Those of every file, also of what is loaded only when it is needed. */
-  async function paths({ source, prefix }: WebPage = CATALOGUE): Promise<string[]> {
-    const { version, files } = await readWebFiles(source)
-    return [...files.keys()].map((name) => `${prefix}/${version}/${name}`)
-  }
 
   it('is HTML at /, whatever the query, with a strict policy, and is read again if it could not be read', async () => {
     const reading = mock.method(resources, 'webFile', () => Promise.reject(new Error('too many open files')))
@@ -62,12 +60,11 @@ describe('the web page', () => {
   it('names its own files only, and loads little at the first visit, headers included', async () => {
     const { body } = await get('/')
     const named = Array.from(body.matchAll(/(?:href|src)="\.?([^"]*)"/g), ([, path]) => path ?? '')
-    const all = await paths()
     assert.deepEqual(
-      named.filter((path) => path !== 'docs' && !all.includes(path)),
+      named.filter((path) => path !== 'docs' && !paths.includes(path)),
       [],
     )
-    const loaded = ['/', ...new Set(named.filter((path) => all.includes(path)))]
+    const loaded = ['/', ...new Set(named.filter((path) => paths.includes(path)))]
     const responses = await Promise.all(loaded.map((path) => get(path, { 'accept-encoding': 'br' })))
     const sizes = responses.map(
       ({ headers, rawPayload }) => JSON.stringify(headers).length + rawPayload.length,
@@ -91,9 +88,10 @@ describe('the web page', () => {
 
   it('consists of files that never change, are what they say, weigh little, and are the same in every coding', async () => {
     let size = 0
-    const all = await paths()
-    assert.ok(all.length > 5)
-    for (const path of ['/', ...all, '/docs', ...(await paths(DOCS))]) {
+    assert.ok(paths.length > 5)
+    const docs = await readWebFiles(DOCS.source)
+    const ofDocs = [...docs.files.keys()].map((name) => `${DOCS.prefix}/${docs.version}/${name}`)
+    for (const path of ['/', ...paths, '/docs', ...ofDocs]) {
       const plain = await get(path)
       assert.equal(plain.statusCode, 200, path)
       assert.equal(plain.headers['content-encoding'], undefined)
@@ -104,7 +102,7 @@ describe('the web page', () => {
       assert.deepEqual(brotliDecompressSync(rawPayload), plain.rawPayload)
       assert.match(String(headers.vary), /Accept-Encoding/)
       assert.equal(headers['x-content-type-options'], 'nosniff')
-      if (!all.includes(path)) continue
+      if (!paths.includes(path)) continue
       assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
       assert.match(
         String(headers['content-type']),
@@ -116,7 +114,7 @@ describe('the web page', () => {
   })
 
   it('serves its own scripts without comments and indentation, and libraries without the names of source maps', async () => {
-    const { files } = await readWebFiles(CATALOGUE.source)
+    const { files } = catalogue
     const own = readdirSync(WEB).filter((name) => name.endsWith('.js'))
     assert.ok(own.length > 20)
     for (const name of own) {
@@ -133,7 +131,7 @@ describe('the web page', () => {
   })
 
   it('does not serve a file that it does not have, nor one of another version', async () => {
-    const { version } = await readWebFiles(CATALOGUE.source)
+    const { version } = catalogue
     for (const unknown of [`${version}/nothing.js`, `${version}/tsconfig.json`, 'other/main.js', '']) {
       const response = await get(`/web/${unknown}`)
       assert.equal(response.statusCode, 404, unknown)
