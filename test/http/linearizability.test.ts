@@ -125,11 +125,11 @@ function areLinearizable(settings: () => Promise<Record<string, string>>): void 
 
   it(`are as linearizable as registers, even if all use one book (${HOT_CLIENTS} clients), and stay deleted`, async () => {
     const [hot = 0, ...others] = histories.keys()
-    const clients = Array.from({ length: HOT_CLIENTS }, (_, client) => use(hot, 12, 2 + (client % 3)))
+    const clients = Array.from({ length: HOT_CLIENTS }, (_, client) => use(hot, 20, 2 + (client % 3)))
     // Few write, so that others do not replace their writes soon.
-    clients.push(...others.flatMap((id) => [2, 10, 12].map((every) => use(id, 24, every))))
+    clients.push(...others.flatMap((id) => [2, 15, 20].map((every) => use(id, 40, every))))
     const deletions = others.map(async (id) => {
-      await use(id, 18, 12)
+      await use(id, 30, 20)
       const end = await remove(id)
       await use(id, 5, 5)
       return { id, end }
