@@ -36,11 +36,14 @@ export function brokenRule(
   return undefined
 }
 
-function matches(value: unknown, { type, pattern, minimum, maximum }: Schema): boolean {
+function matches(
+  value: unknown,
+  { type, pattern = '', minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Schema,
+): boolean {
   const valueType = value === null ? 'null' : Number.isInteger(value) ? 'integer' : typeof value
   if (valueType !== type && !(Array.isArray(type) && type.includes(valueType))) return false
-  if (typeof value === 'number') return value >= (minimum ?? value) && value <= (maximum ?? value)
-  return typeof value !== 'string' || pattern === undefined || compiled(pattern).test(value)
+  if (typeof value === 'number') return value >= minimum && value <= maximum
+  return typeof value !== 'string' || compiled(pattern).test(value)
 }
 
 const patterns = new Map<string, RegExp>()

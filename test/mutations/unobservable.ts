@@ -176,6 +176,9 @@ src/http/routes/list-stream.ts number
 src/http/server.ts if-always
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logResponses(app)
   The log leaves out lines of a lower level itself.
+src/http/valid-input.ts and-2
+  if (valueType !== type && !(Array.isArray(type) && type.includes(valueType))) return false
+  No field of a book is nullable yet.
 src/http/web-page/assets.ts number number-2
   const version = digest.digest('base64url').slice(0, 16)
   A digest of 15 characters is as good as one of 16.
