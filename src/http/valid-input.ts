@@ -18,7 +18,7 @@ export function validBody<Values>({ body }: FastifyRequest, schema: ObjectSchema
   const rule = brokenRule(sent, schema)
   if (rule !== undefined) throw new InvalidBody(rule)
   const values: Record<string, unknown> = {}
-  for (const name of Object.keys(schema.properties)) if (sent[name] !== undefined) values[name] = sent[name]
+  for (const name of Object.keys(schema.properties)) values[name] = sent[name]
   return values as Values
 }
 

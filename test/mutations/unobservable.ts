@@ -179,6 +179,15 @@ src/http/server.ts if-always
 src/http/valid-input.ts and-2
   if (valueType !== type && !(Array.isArray(type) && type.includes(valueType))) return false
   No field of a book is nullable yet.
+src/http/valid-input.ts return
+  if (valueType !== type && !(Array.isArray(type) && type.includes(valueType))) return false
+  Undefined is as good as false.
+src/http/valid-input.ts choose-second
+  const valueType = value === null ? 'null' : Number.isInteger(value) ? 'integer' : typeof value
+  No field of a book is nullable yet.
+src/http/valid-input.ts call
+  patterns.set(pattern, known)
+  The pattern is compiled once more.
 src/http/web-page/assets.ts number number-2
   const version = digest.digest('base64url').slice(0, 16)
   A digest of 15 characters is as good as one of 16.
