@@ -219,21 +219,9 @@ async function importFile(
     return { added: 0, skipped: 0 }
   })
   const preview = options.dryRun ? report.preview : []
-  const { source, encoding, columns, rows, withoutYear, empty, faulty, faults } = report
+  const { source, encoding, columns, rows, withoutYear: without_year, empty, faulty, faults } = report
   const { added, skipped } = counts
-  return {
-    source,
-    encoding,
-    columns,
-    rows,
-    added,
-    skipped,
-    without_year: withoutYear,
-    empty,
-    faulty,
-    faults,
-    preview,
-  }
+  return { source, encoding, columns, rows, added, skipped, without_year, empty, faulty, faults, preview }
 }
 
 const worded = (error: ImportRefused) => error.worded((columns) => `?columns=${columns}`)
