@@ -68,7 +68,7 @@ it('no file imports itself through others', () => {
   assert.deepEqual(left, [])
 })
 
-it('no file imports values of node:http, which would load undici for WebSocket at every start: process.getBuiltinModule does not', () => {
+it('no file imports values from node:http, because that would load undici at every start (docs/decisions.md)', () => {
   const importing = globSync('**/*.ts', { cwd: SRC }).filter((path) =>
     /^import (?!type )[^']*? from 'node:https?'/m.test(readFileSync(join(SRC, path), 'utf8')),
   )

@@ -327,7 +327,7 @@ const MAX_LENGTH = 100
 
 let meanings: Map<string, keyof Names> | undefined
 
-/** What each known name means. Made at the first import: the words of all names take 20 ms. */
+/** What each known name means. Made at the first import, because it takes 20 ms. */
 const meaningsByName = () =>
   (meanings ??= new Map(
     LANGUAGES.flatMap((names) => Object.entries(names) as [keyof Names, string][]).flatMap(([kind, names]) =>

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ObjectSchema, Schema } from '../catalogue/json-schema.ts'
 
-/** A body breaks a rule of its schema. The message is the rule. It contains nothing that the client has sent. */
+/** A body breaks a rule of its schema. The message is that rule, and contains nothing that the client has sent. */
 export class InvalidBody extends Error {
   readonly statusCode = 400
 }

@@ -7,6 +7,6 @@ const character = fc
   .nat({ max: 0x10ffff - COUNT })
   .map((code) => String.fromCodePoint(code < FIRST ? code : code + COUNT))
 
-/** Any well-formed text. To make the unit `binary` of fast-check takes two seconds. */
+/** Any well-formed text. fast-check's own unit for it, `binary`, takes two seconds to make. */
 export const anyText = (maxLength?: number): fc.Arbitrary<string> =>
   fc.string({ unit: character, ...(maxLength !== undefined && { maxLength }) })
