@@ -230,6 +230,8 @@ function save(edit, isMore = false) {
     const book = await edit.save()
     saving.delete(edit)
     if (edit.theirs === null && edit.book) deleted(edit.book.id)
+    // The list shows what is stored, whatever the user decides.
+    if (edit.theirs && !book) void updated(edit.theirs)
     if (book) {
       if (isShown(edit)) {
         if (isMore)
@@ -268,7 +270,6 @@ function tellFailed(edit) {
 /** @param {Edit} edit */
 function takeTheirs({ theirs, tag }) {
   if (!theirs) return
-  void updated(theirs)
   state.edit = new Edit({ book: theirs, tag })
   restoreFocus(find('#editor') ?? undefined)
 }
