@@ -28,6 +28,7 @@ export function exportBooks(query) {
 
 /** @param {typeof FORMATS[number]} format */
 async function save({ type, ending, parameter = '' }) {
+  if (state.isBusy) return
   abort = new AbortController()
   assign(state, { isBusy: true, message: '' })
   try {
@@ -65,7 +66,7 @@ function content() {
         (format, index) => html`<button
           type="button"
           class=${index === 0 ? 'main' : ''}
-          ?disabled=${isBusy}
+          aria-disabled=${isBusy}
           @click=${() => save(format)}
         >${format.name}</button>`,
       )}

@@ -299,6 +299,7 @@ function progress() {
 function content() {
   const { file, columns, report, message, phase, skipExisting } = state
   const added = report?.added ?? 0
+  const isReady = file !== undefined && added > 0 && phase === undefined
   const again = () => file && void checkFile(file)
   const skip = (/** @type {Event} */ event) => {
     state.skipExisting = /** @type {HTMLInputElement} */ (event.target).checked
@@ -332,7 +333,7 @@ function content() {
       ${
         file !== undefined && phase === undefined && (message !== '' || report === undefined)
           ? html`<button type="button" class="main" @click=${again}>${words.import.checkAgain}</button>`
-          : html`<button type="button" class="main" ?disabled=${added === 0 || phase !== undefined} @click=${() => file && track(words.import.importing(file.name), store(file), false)}>${words.import.import(added)}</button>`
+          : html`<button type="button" class="main" aria-disabled=${!isReady} @click=${() => isReady && track(words.import.importing(file.name), store(file), false)}>${words.import.import(added)}</button>`
       }
       ${
         phase === 'checking' || phase === 'storing'

@@ -206,6 +206,30 @@ src/observability/metrics.ts number
 src/observability/metrics.ts call
   done()
   It is the last hook, and nothing waits for its end.
+src/store/client-server/import.ts await
+  await iterator.return?.()
+  Nothing waits for the end of a file that is given up.
+src/store/client-server/pool.ts number
+  const LEAST_TIME = 100
+  The last attempt is given up a little earlier.
+src/store/client-server/queries.ts return
+  return pageOf(rows, { last: last && [last.id], more })
+  The page is read in the way for longer books, with the same result.
+src/store/mysql/engine.ts choose-second
+  const bytes = values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
+  mysql2 escapes texts, too, as long as sql_mode is as the service sets it.
+src/store/mysql/import.ts fallback
+  const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
+  A title has a key.
+src/store/postgres/import.ts fallback
+  return Number(rows[0]?.value ?? 0)
+  Null counts as 0.
+src/store/postgres/schema.ts false false-2
+  const [hasKeys = false, hasWords = false] = await ensureObjects(pool, editor, [KEYS, WORD_GROUP], report)
+  There is a result for each group.
+src/store/postgres/settings.ts number number-2
+  const [account, database] = [rows[0]?.account, rows[0]?.database].map((name) =>
+  Each row has both.
 src/store/client-server/pool.ts one-off
   const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
   The pauses are random.

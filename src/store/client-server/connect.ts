@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import timers from 'node:timers/promises'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../../catalogue/store.ts'
 import { describeError } from '../../errors.ts'
 import type { Driver } from './connections.ts'
@@ -66,6 +66,6 @@ export async function openServer<Connection, Schema>(
       }
       if (isFirst) report(`waiting up to ${waited} for ${name}: ${reason}`)
     }
-    await sleep(INTERVAL)
+    await timers.setTimeout(INTERVAL)
   }
 }

@@ -137,7 +137,6 @@ export class ConnectionPool<Connection> {
     const meaning = this.#driver.meaningOf(causeOf(error))
     const { reason, outcome } = meaning
     if (error instanceof NotConnected) {
-      if (!this.#isOpened && reason === undefined) return error.cause
       return new StoreUnavailable('no connection to the database server could be made', {
         cause: error.cause,
         reason: 'connection',

@@ -139,7 +139,8 @@ const editor: SchemaEditor<Connection> = {
     const [row] = await rowsOf<{ database: string; account: string }>(connection, sql)
     const { database = '', account = '' } = row ?? {}
     const [, user, host] = /^(.*)@(.*)$/.exec(account.replaceAll("'", "''")) ?? []
-    const name = `\`${database.replaceAll('`', '``')}\``
+    const escaped = database.replaceAll('`', '``')
+    const name = `\`${escaped}\``
     // In a GRANT, _ and % in the name of a database are wildcards.
     const grant = (rights: string, table: string) => `GRANT ${rights} ON ${table} TO '${user}'@'${host}';`
     const rights = RIGHTS.join(', ')

@@ -175,7 +175,7 @@ async function createIndex(client: pg.Client, name: string, sql: string): Promis
   await client.query(`${LIMITS}; LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE`)
   const [index] = (await client.query<{ valid: boolean }>(found)).rows
   if (index?.valid) return
-  if (index !== undefined) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
   await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
 }
 

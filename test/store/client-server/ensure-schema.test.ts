@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   bookColumnsOf,
+  checkRights,
+  ensureObjects,
   ensureTable,
   type SchemaEditor,
 } from '../../../src/store/client-server/ensure-schema.ts'
+
+import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
+import { DEADLINE, FakeDriver, MAX_AGE } from './fake-driver.ts'
 
 const LOST = new Error('another instance makes the table')
 const DENIED = new Error('denied')
@@ -18,19 +23,25 @@ const COLUMNS = bookColumnsOf({
 /** A column of a later version. */
 const ISBN = { name: 'isbn', sql: 'text', accepted: ['text'], isNullable: true }
 
+const ADMINISTRATION = { database: 'd', create: 'GRANT', use: 'GRANT', around: ['USE d;', ''] } as const
+
 /** A database whose table has the columns of these names. */
 const editorOf = (
   names: readonly string[],
   execute: (sql: string) => Promise<unknown>,
-): SchemaEditor<undefined> => ({
+): SchemaEditor<unknown> => ({
   columns: async () =>
     [...COLUMNS, ISBN]
       .filter(({ name }) => names.includes(name))
       .map(({ name, accepted: [type = ''] }) => ({ name, type, generated: name === 'id', required: true })),
   objects: async () => [],
   execute: (_, sql) => execute(sql),
-  meaningOf: (error) => ({ outcome: 'refused', isLostRace: error === LOST, isDenied: error === DENIED }),
-  administration: async () => ({ database: 'd', create: 'GRANT', use: 'GRANT', around: ['USE d;', ''] }),
+  meaningOf: (error) => ({
+    outcome: 'refused',
+    isLostRace: error === LOST,
+    ...(error === DENIED && { isDenied: true, reason: 'read_only' }),
+  }),
+  administration: async () => ADMINISTRATION,
 })
 
 const ALL = COLUMNS.map(({ name }) => name)
@@ -68,4 +79,27 @@ describe('the table of books', () => {
         'USE d; ALTER TABLE books ADD COLUMN isbn text;',
     })
   })
+})
+
+it('a missing index is left to an administrator if the account may not add it, and not if the server refuses it', async () => {
+  const group = (name: string) => ({ without: `no ${name}`, objects: [{ name, sql: `ADD ${name}` }] })
+  const editor = editorOf(ALL, (sql) => Promise.reject(sql === 'ADD first' ? DENIED : new Error('too long')))
+  const pool = new ConnectionPool(new FakeDriver(), { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
+  const reports: string[] = []
+  for (const names of [['first', 'second'], ['second']])
+    assert.deepEqual(
+      await ensureObjects(pool, editor, names.map(group), (text) => reports.push(text)),
+      names.map(() => false),
+    )
+  assert.deepEqual(reports, [
+    'no first (denied); no second (too long). An administrator can run this in the database d, and start the service again: USE d; ADD first;',
+    'no second (too long)',
+  ])
+})
+
+it('an account that may not read is refused, even if it may write', () => {
+  for (const lacked of [['SELECT'], ['SELECT', 'INSERT', 'UPDATE', 'DELETE']] as const)
+    assert.throws(() => checkRights(lacked, ADMINISTRATION, assert.fail, false), {
+      message: `the account has no right to ${lacked.join(', ')} on the table books. An administrator can run this in the database d, and start the service again: GRANT`,
+    })
 })

@@ -64,6 +64,11 @@ describe('a pool of connections', () => {
     const order: string[] = []
     const kinds = ['write', 'search', 'write', 'read', 'page', 'read'] as const
     const uses = kinds.map((kind) => pool.run(async () => void order.push(kind), { kind }))
+    assert.deepEqual(pool.load(), {
+      connections_used: 1,
+      connections_idle: 0,
+      requests_waiting: kinds.length,
+    })
     await endAll(...first)
     await Promise.all(uses)
     assert.deepEqual(order, kinds)
@@ -233,6 +238,7 @@ it('connections are renewed once, however many callers find them read-only at th
   first?.reject(meaning('moved'))
   await settle()
   const fresh = await pool.run(self, { kind: 'read' })
+  pool.renew()
   await pass(1)
   second?.reject(meaning('moved'))
   await settle()

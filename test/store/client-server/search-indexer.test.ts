@@ -61,11 +61,27 @@ it('the index of words on a server ends with the step that is being done', async
 
 for (const reason of ['disk', 'read_only', 'conflict'] as const)
   it(`the index of words on a server is incomplete, and searches go on, while it cannot be written: ${reason}`, async () => {
-    const store = () => Promise.reject(new StoreUnavailable('it is not stored', { reason }))
-    const indexer = newIndexer({ stale: async () => [BOOK], store })
-    assert.equal(await indexer.bringUpToDate(60_000), false)
-    await indexer.close()
+    const refusal = new Error('a trigger')
+    for (const isRefusedFirst of [false, true]) {
+      const indexer = newIndexer({
+        stale: async (after) => [BOOK, { ...BOOK, id: 2 }].filter(({ id }) => id > after),
+        async store(entries) {
+          if (isRefusedFirst && entries.length > 1) throw refusal
+          throw new StoreUnavailable('it is not stored', { reason })
+        },
+        isRefused: (error) => error === refusal,
+      })
+      assert.equal(await indexer.bringUpToDate(60_000), false)
+      await indexer.close()
+    }
   })
+
+it('the index of words on a server is incomplete, and not written, on a replica', async () => {
+  const stale = async () => [{ ...BOOK, isReadOnly: true }]
+  const indexer = newIndexer({ stale, store: () => assert.fail('it is read-only') })
+  assert.equal(await indexer.bringUpToDate(60_000), false)
+  await indexer.close()
+})
 
 for (const refusal of [undefined, new Error('a trigger')])
   it(`the index of words on a server has all other books if it may not change some: ${refusal}`, async () => {
