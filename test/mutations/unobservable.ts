@@ -245,9 +245,30 @@ src/store/client-server/search-indexer.ts return
 src/store/mysql/dialect.ts choose-second
   const rarest = exact ? rare.exact : rare.prefix
   The books are the same, and may take longer to find.
+src/store/query/dialect.ts if-never
+  if (key === undefined) throw new Error('a position has fewer values than the order has fields')
+  The caller gives as many.
+src/store/query/key-ranges.ts or fallback fallback-2
+  const isInside = year === undefined || ((yearMin ?? year) <= year && year <= (yearMax ?? year))
+  The filter has both limits then, and SQLite may read more rows.
+src/store/query/key-ranges.ts true true-2
+  const equalTo = (key: Value) => () => all(true, true).compare(first.name, '=', key)
+  The filter has both limits then, and SQLite may read more rows.
 src/store/query/key-ranges.ts fallback
   const words = filter.words ?? []
   Only searches are sorted by relevance, and they have words.
+src/store/sqlite/dialect.ts and
+  ...(database && !isBehind && { lookUp: lookUpIn(database) }),
+  Without looking up words first, the same books take longer to find.
+src/store/sqlite/dialect.ts choose-second
+  keyOf: (name, text) => (isBehind ? undefined : String(sortKey(name, text))),
+  The same books take longer to find.
+src/store/sqlite/store.ts await
+  await Promise.all([writer, pages, searches].map((thread) => thread.close()))
+  They close their ports at once.
+src/store/sqlite/store.ts await
+  count: async (filter, options) => (await query(searches, { kind: 'count', filter }, options)) as number,
+  The caller waits for the promise.
 src/store/sqlite/group-commit.ts fallback
   const values = fields.map((name) => write.changes[name] ?? null)
   No field of a book is nullable yet.
@@ -263,6 +284,12 @@ src/store/sqlite/index-scheduler.ts minus
 src/store/sqlite/serve.ts call
   connected.delete(rpc)
   No message arrives on a port that is closed.
+src/store/sqlite/query.ts minus one-off
+  return statement.get(...unindexed.values, ...books.values, number - 1)?.key as Value | undefined
+  The ranges become larger or smaller, and the books stay the same.
+src/store/sqlite/query-thread.ts assignment
+  isFollowing = true
+  The writer is asked more often.
 src/store/sqlite/query-thread.ts number
   const ROWS = 1000
   Queries are cancelled a millisecond later.

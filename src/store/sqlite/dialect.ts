@@ -93,7 +93,7 @@ export function tablesOf(filter: BookFilter): Tables {
  * Joins the tables by id. CROSS JOIN makes SQLite read the words first: checking many books in FTS5 one by one takes
  * seconds.
  */
-export function joined({ books, keys, words, isBehind = false }: Tables): string {
+export function joined({ books, keys, words, isBehind }: Tables): string {
   const keySource = isBehind ? ALL_KEYS : 'book_keys'
   if (!words) return keys ? `${keySource}${books ? ' JOIN books USING (id)' : ''}` : 'books'
   const join = (table: string, source = table) => ` CROSS JOIN ${source} ON ${table}.id = book_words.rowid`

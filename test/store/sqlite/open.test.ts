@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { StoreNotOpened } from '../../../src/catalogue/store.ts'
+import { makeDurable } from '../../../src/store/sqlite/connection.ts'
 import { describeProblem, whyNotCreatable } from '../../../src/store/sqlite/errors.ts'
 import { newFile, openFile } from './file.ts'
 
@@ -52,6 +53,16 @@ describe('opening an SQLite file', () => {
     other.exec('ROLLBACK')
     assert.equal((await store.create(BOOK)).id, 2)
     await store.close()
+  })
+
+  it('waits for another program that has just made the file, and has not put it into WAL mode', async (t) => {
+    using file = newFile()
+    using other = new DatabaseSync(file.path)
+    other.exec('BEGIN IMMEDIATE; CREATE TABLE theirs (id)')
+    using database = new DatabaseSync(file.path)
+    t.mock.method(Atomics, 'wait', () => other.exec('COMMIT'))
+    makeDurable(database)
+    assert.equal(database.prepare('PRAGMA journal_mode').get()?.journal_mode, 'wal')
   })
 
   it('refuses a file of an earlier version while another process keeps it from being updated', async () => {
