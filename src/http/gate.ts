@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { FastifyInstance, FastifyRequest, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addCorsHeaders } from './cors.ts'
 import { COMMON_HEADERS, type Failure, failure } from './envelope.ts'
 import type { ByteBudget } from './protocol/byte-budget.ts'
@@ -10,8 +10,6 @@ import type { Services } from './services.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The value of Allow, in the route that refuses all other methods of a path. */
-    allow?: string
     /** Whether the route is served even while the event loop is late. */
     alwaysServed?: boolean
     /** Whether the route requires a token and uses the store. */
@@ -52,11 +50,17 @@ interface GateOptions {
   readonly responses: ByteBudget
 }
 
-/** Checks every request before its body is read, and every response before it is sent. */
+/**
+ * Checks every request before its body is read, and every response before it is sent. Call it before the routes are
+ * registered.
+ */
 export function addGate(app: FastifyInstance, options: GateOptions): void {
   const { auth, books } = options.services
   const { corsOrigins, headerLimit, responses } = options
   const eventLoop = watchEventLoop(app)
+  const allowOf = collectMethods(app)
+  // With a handler of our own, requests for unknown paths pass the hooks too.
+  app.setNotFoundHandler(neverCalled)
 
   app.addHook('onRequest', (request, reply, done) => {
     const { headers, raw, routeOptions } = request
@@ -68,9 +72,10 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
       reply.code(204).send()
       return
     }
-    if (isUnknown(request)) return done(failure.notFound)
-    if (config.allow !== undefined) {
-      reply.header('allow', config.allow)
+    if (hasNoRoute(request)) {
+      const allow = allowOf(request.url)
+      if (allow === undefined) return done(failure.notFound)
+      reply.header('allow', allow)
       return done(failure.methodNotAllowed)
     }
     if (eventLoop.isLate && !config.alwaysServed) return done(failure.unavailable)
@@ -151,38 +156,28 @@ export function literalPath({ url = '/' }: Pick<IncomingMessage, 'url'>): string
 }
 
 /**
- * Records the paths of all routes that are registered from now on.
- * @returns a function that adds a route for all other methods of each path, which sends Allow (RFC 9110 §15.5.6).
+ * Records the paths of all routes, each with its methods.
+ * @returns a function that gives the value of Allow for the path of a URL (RFC 9110 §15.5.6); undefined if no route has it.
  */
-export function collectPaths(app: FastifyInstance): () => void {
-  const paths = new Set<string>()
-  app.addHook('onRoute', ({ url }) => {
-    paths.add(url)
+function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
+  const methodsOf = new Map<string, string[]>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const pattern = url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+').replace('*', '.*')
+    methodsOf.set(pattern, [...(methodsOf.get(pattern) ?? []), method].flat())
   })
-  // CONNECT never reaches the router.
-  const methods = process.getBuiltinModule('node:http').METHODS.filter((method) => method !== 'CONNECT')
-  for (const method of methods) {
-    const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
-    app.addHttpMethod(method, { hasBody, overrideExisting: true })
-  }
-  // With a handler of our own, requests for unknown paths pass the hooks too.
-  app.setNotFoundHandler(refuse)
-  return () => {
-    for (const url of [...paths]) {
-      const allowed = methods.filter((method) => app.hasRoute({ url, method: method as HTTPMethods }))
-      const others = methods.filter((method) => !allowed.includes(method))
-      app.route({ url, method: others, config: { allow: allowed.join(', ') }, handler: refuse })
-    }
+  return (url) => {
+    const [path = ''] = url.split('?')
+    const found = Array.from(methodsOf).find(([pattern]) => new RegExp(`^${pattern}$`).test(path))
+    return found?.[1].sort().join(', ')
   }
 }
 
-/** Never runs, because the gate has refused the request before. */
-function refuse(): never {
+function neverCalled(): never {
   throw failure.notFound
 }
 
-/** Whether no route has this path. The router treats /book/ as /book/:id with an empty id. */
-const isUnknown = ({ is404, params }: FastifyRequest) => is404 || (params as { id?: string }).id === ''
+/** Whether no route has this path and method. The router treats /book/ as /book/:id with an empty id. */
+const hasNoRoute = ({ is404, params }: FastifyRequest) => is404 || (params as { id?: string }).id === ''
 
 /** Finds requests that Node's parser accepts although they do not conform to HTTP/1.0 or 1.1, or are over the limit. */
 function nonconformance(

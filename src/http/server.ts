@@ -10,7 +10,7 @@ import { withContext } from '../observability/logging.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { handleErrors } from './error-handler.ts'
 import { FailureLog } from './failure-log.ts'
-import { addGate, collectPaths, literalPath, requestId } from './gate.ts'
+import { addGate, literalPath, requestId } from './gate.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
 import { ByteBudget } from './protocol/byte-budget.ts'
@@ -111,7 +111,6 @@ export function createServer(
   metrics?.countResponses(app)
   if (settings.logLevel === 'debug' || settings.logLevel === 'trace') logResponses(app)
 
-  const refuseOtherMethods = collectPaths(app)
   registerOpenApi(app)
   registerHealth(app, services)
   registerWebPages(app)
@@ -124,7 +123,6 @@ export function createServer(
   app.get('/book/:id', ofBooks(readBook(services)))
   app.put('/book/:id', ofBooks(updateBook(services)))
   app.delete('/book/:id', ofBooks(deleteBook(services)))
-  refuseOtherMethods()
   return app
 }
 
