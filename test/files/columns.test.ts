@@ -24,7 +24,7 @@ describe('exports of other programs', () => {
       'LibraryThing',
       '"Repent, Harlequin!" Said the Ticktockman|Harlan Ellison|1965',
       'Cien años de soledad|Gabriel García Márquez|1967',
-      'Good Omens|Terry Pratchett, Neil Gaiman, S. Somebody|1990',
+      'Good Omens|Terry Pratchett, Neil Gaiman, S. Somebody, King, Martin, Jr.|1990',
       'Homer|Homer|0',
     ],
     ['calibre.csv', 'Calibre', 'Good Omens|Terry Pratchett, Neil Gaiman|1990', 'The Iliad|Homer|0'],
@@ -64,6 +64,7 @@ describe('columns are told by their names', () => {
     'Titel;Verfasser;Ersch.-Jahr',
     'Ti\u0301tulo;autor(es);an\u0303o',
     'TITLE,Written by,PubDate',
+    '[Titel];{Autor};[Jahr]',
     '="Title";="Authors";="Original Publication Year"',
     'KİTAP ADI,YAZAR,BASIM YILI',
     '书名;作者;出版年份',
@@ -131,11 +132,12 @@ describe('columns are told by their names', () => {
   })
 
   it('and a file in which they are not clear is not read to its end, but its first five rows are shown', async () => {
-    const rows = ['1', '2', '3', '4', '5', '6'].map((name) => [name, 'x'.repeat(101), ''])
+    const rows = ['1', '2', '3', '4', '5', '6'].map((name) => [name, `${'x'.repeat(99)}📚`, ''])
     const text = `,,\n${rows.map((cells) => cells.join(',')).join('\n')}`
-    const shown = rows.slice(0, 5).map(([name]) => [name, 'x'.repeat(100), ''])
-    const { report } = await readFile(`\ntitle,author,year\n${text}`)
-    assert.deepEqual(report.preview, [['title', 'author', 'year'], ...shown])
+    const shown = rows.slice(0, 5).map(([name]) => [name, `${'x'.repeat(99)}\ufffd`, ''])
+    const long = 'n'.repeat(101)
+    const { report } = await readFile(`\n="title",author,year ,${long}\n${text}`)
+    assert.deepEqual(report.preview, [['title', 'author', 'year', long], ...shown])
     const endless = `\nTitle,Name,Date\n${text}"${'x'.repeat(3_000_000)}`
     const refused = await assertRefused(endless, /none that is known to be the author or the year/)
     assert.deepEqual(refused.preview, [['Title', 'Name', 'Date'], ...shown])
@@ -167,7 +169,7 @@ describe('a mapping of columns', () => {
     it(`is refused if it is ${text}`, () => assert.equal(parseColumns(text), undefined))
 
   for (const [what, text, columns, title, author, year] of [
-    ['some of them', 'Author,Titel,year\nA, T  U ,1\n', 'title=Titel', 'T U', 'A', 1],
+    ['some of them', 'Author,Titel,year\nA,"=""T\n U """,1\n', 'title=Titel', 'T U', 'A', 1],
     ['one of our own file', 'title,author,year,s\n T ,A,1,U\n', 'title=s', 'U', 'A', 1],
     ['one column for two fields', 'title,name\nT,1984\n', 'author=name,year=name', 'T', '1984', 1984],
     ['a column of texts as they are', "Titel,author,year\n'=T,A,1\n", 'title=Titel', "'=T", 'A', 1],

@@ -23,6 +23,7 @@ describe('CSV is read with', () => {
     ],
     ['a comma that Excel declares', '"SEP=,"\rtitle,author,year,a;b;c;d;e\rT,A,5,\r', 5],
     ['another character that Excel would take', 'sep=|\ntitle|author|year\nT|A|5', 5],
+    ['a name that begins as a ZIP archive does', 'PK,title,author,year\n1,T,A,5\n', 5],
     ['a blank first line', ' \t\n\n title;author;year\nT;A;5\n', 5],
     ['tabs, CR LF, then LF', 'title\tyear\tauthor\r\nT\t1\tA\n', 1],
     ['unused cells left out', 'Title,Author,Year,Notes,ISBN\nT,A,1,n,9\nT,A,2\nT,A,3,n\n', 1, 2, 3],

@@ -103,7 +103,7 @@ describe('in CSV for spreadsheets', () => {
 it('the format of a file is told by its name', () => {
   for (const [format, ...names] of [
     ['csv', 'a.csv', 'B.CSV', 'x.tsv', 'x.txt'],
-    ['ndjson', 'a.ndjson', 'a.jsonl'],
+    ['ndjson', 'a.ndjson', 'a.JSONL'],
     ['json', 'a.json', 'B.JSON'],
     [undefined, 'a', 'csv', 'json', 'a.csv.gz', 'a.ndjson2'],
   ] as const)

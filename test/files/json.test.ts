@@ -14,6 +14,8 @@ describe('NDJSON', () => {
   for (const [line, reason] of Object.entries({
     '{"title":1}{': '"{\\"title\\":1}{" is not JSON',
     'title,author,year': '"title,author,year" is not a JSON object',
+    '[{}]':
+      'is a JSON array; a file of one array is read if its name ends with .json, or its type is application/json',
     '{"title":{"a":1},"author":"A","year":1}': 'title: an object is not text',
     '{"title":"T","author":"A","year":{"toString":1}}': `year: an object ${NO_YEAR}`,
     '{"title":["a"],"author":"A","year":1}': 'title: an array is not text',
