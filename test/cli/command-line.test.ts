@@ -24,12 +24,15 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { parseDbUrl } from '../../src/store/db-url.ts'
 import { openStore } from '../../src/store/open.ts'
 import { MAIN, withoutStores } from '../support/command.ts'
-import { INHERITED, SECRET, temporaryDirectory } from '../support/service.ts'
+import { ACCOUNT, INHERITED, SECRET, temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
 import { assertWritten, COMMANDS, followTranscript, runAll } from './transcript.ts'
 
 /** What a command says when nobody reads its standard output. */
 const UNREAD = 'The output cannot be written: write EPIPE\n'
+
+/** More than the system takes for a command that does not read. */
+const LONG = `title,author,year\n${`${'T'.repeat(1000)},A,1\n`.repeat(2000)}`
 
 /** Where another program listens. */
 const other = createServer()
@@ -71,6 +74,8 @@ $ toString
 $ token
 ! Cannot make a token: SECRET_TOKEN is not set…
 $ token --valid-for 30
+! book-catalogue: --valid-for is a whole number of minutes, hours or days, such as …
+$ token --valid-for 0m
 ! book-catalogue: --valid-for is a whole number of minutes, hours or days, such as …
 $ token --valid-for 3651d
 ! book-catalogue: --valid-for is …, and at most 3650d
@@ -217,6 +222,10 @@ $ import more.csv
 …
 !   line 101: year: "x" is not a year (a whole number such as 1979 or -500)
 !   and 2 more
+$ import some.csv --skip-faulty --dry-run
+would add 2 books, skipped 0; left out 2 faulty rows
+! some.csv: 2 of 4 rows cannot be stored; line 2: year: "x" is not a year …
+!   line 4: the number of fields is 1, not 3 as in the first line
 $ import some.csv --skip-faulty
 added 2 books, skipped 0; left out 2 faulty rows
 ! some.csv: 2 of 4 rows cannot be stored; line 2: year: "x" is not a year …
@@ -241,6 +250,8 @@ $ import latin.csv --encoding=
 ! book-catalogue: --encoding is a name that web browsers know, such as …
 $ import array.json --dry-run
 would add 1 book, skipped 0
+$ import array.json --format csv
+! Cannot import: array.json: the file seems to be JSON, not CSV; …
 $ import books.xml
 ! book-catalogue: the name of books.xml does not end with .csv, .ndjson or .json; …
 $ import none.csv
@@ -249,6 +260,8 @@ $ check
 The settings are good, and the store (sqlite) answers: 10 books.
 $ INTERRUPT_AT=using check
 ! Cannot start with these settings: interrupted; nothing was changed
+$ INTERRUPT_AT=using import -
+! Cannot import: interrupted; nothing was stored
 $ DB_URL=sqlite:none.db check
 The settings are good. …/none.db is made at the first start.
 $ DB_URL=sqlite:text.db check
@@ -313,12 +326,12 @@ id,title,author,year
     for (const { stderr } of all.slice(0, 3)) assert.equal(stderr, `DB_URL: using ${DB_URL}\n`)
     const other = DB_URL.replace('books.db', 'another.db')
     assert.equal(all[3]?.stderr, `--from: using ${DB_URL}\n--to: using ${other}\n`)
-    assert.ok(service.output().includes(`"database":"${DB_URL}"`))
+    assert.ok(service.output().includes(`"username":"${ACCOUNT.username}","database":"${DB_URL}"`))
   })
 
   it('token prints a token that the service accepts, for as long as is asked for', async () => {
-    const lifetimes = [900, 90 * 60, 12 * 3600, 3650 * 24 * 3600]
-    const lines = ['', ' --valid-for 90m', ' --valid-for 12h', ' --valid-for 3650d'].map(
+    const lifetimes = [900, 90 * 60, 87_600 * 3600, 3650 * 24 * 3600]
+    const lines = ['', ' --valid-for 90m', ' --valid-for 87600h', ' --valid-for 3650d'].map(
       (each) => `token${each}`,
     )
     const earliest = Math.floor(Date.now() / 1000)
@@ -364,16 +377,19 @@ id,title,author,year
     }
   })
 
-  it('import reads standard input, as CSV, and ends when it is interrupted before anything is there', async () => {
+  it('import reads standard input, as CSV, and ends when it is interrupted before anything is there, or while it waits for more', async () => {
     const whole = begin({}, 'import', '-', '--dry-run')
     whole.child.stdin.end('title,author,year\nT,piped,1\n')
     assert.equal(await text(whole.child.stdout), 'would add 1 book, skipped 0\n')
     assert.deepEqual(await whole.ended, [[0, null], ''])
-    const { child, ended } = begin({}, 'import', '-')
-    // The store is being opened.
-    await once(child.stderr, 'readable')
-    child.kill('SIGINT')
-    assert.deepEqual(await ended, [[1, null], 'Cannot import: interrupted; nothing was stored\n'])
+    for (const isReading of [false, true]) {
+      const { child, ended } = begin({}, 'import', '-')
+      // The store is being opened.
+      await once(child.stderr, 'readable')
+      if (isReading) await new Promise((resolve) => child.stdin.write(LONG, resolve))
+      child.kill('SIGINT')
+      assert.deepEqual(await ended, [[1, null], 'Cannot import: interrupted; nothing was stored\n'])
+    }
   })
 
   it('commands read the settings from the file that --settings names, and then from no .env', async () => {

@@ -228,11 +228,12 @@ describe('a file that holds a setting', () => {
       [' p=1 # "\u00fc"\n\n', ' p=1 # "\u00fc"\n'],
     ] as const) {
       write(content)
-      const { secretToken, password, generated } = readConfig({
+      const { secretToken, password, generated, warnings } = readConfig({
         SECRET_TOKEN_FILE: path,
         PASSWORD_FILE: path,
       })
       assert.deepEqual([secretToken, password, generated.size], [value, value, 0])
+      assert.match(warnings.join(), /^SECRET_TOKEN is shorter than 32 bytes/)
     }
     write('sqlite:x.db\r\n')
     assert.deepEqual(readConfig({ DB_URL_FILE: path }).dbUrl, { engine: 'sqlite', path: 'x.db' })
@@ -240,6 +241,7 @@ describe('a file that holds a setting', () => {
 
   for (const [name, accepted] of [
     ['PASSWORD', 'any text'],
+    ['SECRET_TOKEN', 'any text'],
     ['DB_URL', 'one of: sqlite:'],
   ] as const)
     it(`${name}_FILE is refused if it gives no value, without its path and content`, () => {

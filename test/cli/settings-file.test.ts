@@ -29,6 +29,8 @@ describe('a file of settings', () => {
     // Other programs may share the file.
     ['PGHOST=h\nNODE_ENV=x\nTZ=UTC\nLC_ALL=C\nhttps_proxy=p', undefined],
     ['COMPOSE_PROJECT_NAME=b\nPOSTGRES_PASSWORD=a#b"\nMARIADB_USER=u\nMYSQL_DATABASE=d\nSITE=s', undefined],
+    ['DOCKER_X=x\nMALLOC_X=x\nSQLITE_TMPDIR=t\nSYSTEMD_X=x\nUPSTREAM=u\nLANG=C\nLANGUAGE=d', undefined],
+    ['PATH=p\nHOME=h\nTMPDIR=t\nPUID=1\nUMASK=2\nHTTP_PROXY=p\nALL_PROXY=p\nNO_PROXY=p', undefined],
   ] as const)
     it(`may have ${JSON.stringify(text)}`, () => {
       const found = read(text)
