@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, lstatSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, it } from 'node:test'
@@ -123,15 +132,20 @@ describe('restore', () => {
 
   it('replaces a damaged database, and one behind a symbolic link', async () => {
     writeFileSync(path('books.db'), 'damaged '.repeat(999))
+    mkdirSync(path('theirs'))
     // Only the superuser can give a file to somebody else.
-    if (process.geteuid?.() === 0) chownSync(path('books.db'), 1234, 1235)
+    if (process.geteuid?.() === 0)
+      for (const name of ['books.db', 'theirs']) chownSync(path(name), 1234, 1235)
     const { uid, gid } = statSync(path('books.db'))
-    const lines = ['books.db', 'link.db', 'new/a.db'].map((name) => `DB_URL=sqlite:${name} restore copy.db`)
+    const names = ['books.db', 'link.db', 'new/a.db', 'theirs/a.db']
+    const lines = names.map((name) => `DB_URL=sqlite:${name} restore copy.db`)
     const [replacing, linked, made] = await runAll(directory.path, lines)
     assert.deepEqual([replacing?.code, linked?.code, replaced().length], [0, 0, 3])
     assert.deepEqual(titles('books.db'), ['first'])
-    const restored = statSync(path('books.db'))
-    assert.deepEqual([restored.uid, restored.gid], [uid, gid])
+    for (const name of ['books.db', 'theirs/a.db']) {
+      const restored = statSync(path(name))
+      assert.deepEqual([restored.uid, restored.gid], [uid, gid], name)
+    }
     assert.ok(lstatSync(path('link.db')).isSymbolicLink())
     assert.match(made?.stdout ?? '', /^\S+\/new\/a\.db has the 1 book of copy\.db\n$/)
   })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
@@ -7,6 +7,7 @@ import type { Book } from '../../../src/catalogue/book.ts'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { backupSqlite, restoreSqlite } from '../../../src/store/sqlite/backup.ts'
 import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { lockForService } from '../../../src/store/sqlite/service-lock.ts'
 import { booksOf, inGroups, listAll, listPages } from '../pages.ts'
 import { newFile, openedFile, openFile } from './file.ts'
 
@@ -101,6 +102,47 @@ it('a backup that is interrupted between its steps, of which it tells, leaves no
   await assert.rejects(backup, /interrupted/)
   assert.ok(steps.length > 0 && steps.every((part) => part > 0 && part < 1), `${steps}`)
   assert.deepEqual(readdirSync(file.directory), ['books.db'])
+})
+
+/** A catalogue whose copy takes several steps. */
+async function makeLarge(path: string): Promise<void> {
+  const store = await openFile(path)
+  await store.import(inGroups(BOOKS.map((book) => ({ ...book, title: 'x'.repeat(4000) }))))
+  await store.close()
+}
+
+it('a backup has the books of when it began, and does not begin again with each write', async () => {
+  using file = newFile()
+  await makeLarge(file.path)
+  using other = openConnection(file.path)
+  const interruption = new AbortController()
+  let steps = 0
+  const write = () => {
+    other.exec("INSERT INTO books (title, author, year) VALUES ('later', 'A', 1)")
+    if (++steps === 10) interruption.abort(new Error('it has begun again'))
+  }
+  const path = join(file.directory, 'copy.db')
+  await backupSqlite(file.path, path, write, interruption.signal)
+  assert.notEqual(steps, 0)
+  using copy = openConnection(path)
+  assert.equal(copy.prepare('SELECT count(*) AS books FROM books').get()?.books, BOOKS.length)
+})
+
+it('a restoration keeps services off the database, and is refused if another program has opened it meanwhile', async () => {
+  using file = newFile()
+  await makeLarge(file.path)
+  const path = join(file.directory, 'restored.db')
+  const open = () => {
+    assert.ok(lockForService(path).isTaken)
+    writeFileSync(`${path}-wal`, '')
+  }
+  const { signal } = new AbortController()
+  await assert.rejects(
+    restoreSqlite(file.path, path, open, signal),
+    /there is .*restored\.db-wal: a program is/,
+  )
+  assert.deepEqual(readdirSync(file.directory), ['books.db', 'restored.db-wal'])
+  assert.ok(!lockForService(join(path, 'no-directory.db')).isTaken)
 })
 
 it('a backup or a restoration that is interrupted during the check of the copy changes nothing', async () => {
