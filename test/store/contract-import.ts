@@ -115,7 +115,8 @@ export function importContract(prepare: () => Promise<TestData>): void {
         try {
           yield [BOOK]
           gone.abort(reason)
-          if (!('dryRun' in options)) yield [BOOK]
+          // Without it, the next group is not what ends the import.
+          if (Object.keys(options).length === 1) yield [BOOK]
         } finally {
           closed.resolve()
         }
@@ -152,5 +153,7 @@ export function importContract(prepare: () => Promise<TestData>): void {
       await assert.rejects(opened.store.import(books, { keepIds: true }), StoreNotEmpty)
       assert.deepEqual(await fields(), [BOOK])
     }
+    // Writes wait no longer.
+    await opened.store.create(BOOK)
   })
 }

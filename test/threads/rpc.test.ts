@@ -34,6 +34,7 @@ it('errors of calls between threads arrive with their class if it matters, their
   assert.equal((got.cause as Error).message, 'the disk is full')
   assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
   assert.equal((await received(cause)).cause, undefined)
+  assert.equal((await received(cause)).stack, cause.stack)
   for (const error of [new StoreNotOpened('x'), new StoreNotEmpty(), new OperatorError('in use')])
     assert.equal((await received(error)).constructor, error.constructor)
   // What cannot be cloned.

@@ -153,6 +153,17 @@ describe('a message about a file that cannot be opened', () => {
     // CORRUPT, IOERR_READ.
     for (const errcode of [11, 266]) assert.equal(problemOf(errcode), '')
   })
+
+  it('says how to read a file that has a log, but no shared memory, where none can be made', () => {
+    using file = newFile()
+    const denied = Object.assign(new Error('x'), { errcode: 14 })
+    const advice = /; to read it, copy it with its -wal to a directory that you may write$/
+    assert.doesNotMatch(describeProblem(denied, file.path), advice)
+    writeFileSync(`${file.path}-wal`, '')
+    assert.match(describeProblem(denied, file.path), advice)
+    writeFileSync(`${file.path}-shm`, '')
+    assert.doesNotMatch(describeProblem(denied, file.path), advice)
+  })
 })
 
 /** Opens a file that must be refused, and checks that it and its directory stay as they were. */

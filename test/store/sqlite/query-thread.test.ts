@@ -126,6 +126,23 @@ describe('a query on SQLite', () => {
     assert.equal(await second, 1)
   })
 
+  it('is answered in turn with those of other clients', async (t) => {
+    const { store, untilRunning } = await openEndless(t)
+    const controller = new AbortController()
+    const { signal } = controller
+    const running = assert.rejects(store.count(SOME_YEARS, { client: 'a', signal }), reason)
+    await untilRunning()
+    const answered: string[] = []
+    const ask = async (client: string) => {
+      await store.count({}, { client })
+      answered.push(client)
+    }
+    const asked = ['a', 'a', 'b'].map(ask)
+    controller.abort(reason)
+    await Promise.all([running, ...asked])
+    assert.deepEqual(answered, ['b', 'a', 'a'])
+  })
+
   it('fails when the store is closed meanwhile, and keeps neither it open nor lists waiting', async (t) => {
     const { store, untilRunning } = await openEndless(t)
     const asked = [store.count(SOME_YEARS), store.count({})].map((count) =>

@@ -304,6 +304,13 @@ describe('the index of a SQLite file', () => {
     }
     assert.deepEqual(await titles('many'), ['Many', true])
     assert.deepEqual(await titles('after'), ['Before and After', false])
+    // It is followed the next time, too.
+    addManyAndLock(other, '')
+    other.exec('ROLLBACK')
+    do {
+      incomplete = 0
+      await titles('many')
+    } while (incomplete > 0)
   })
 
   it('follows a large import while other processes write; then it has pages in any order, and lets those of many books read few rows', async () => {
