@@ -83,6 +83,8 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.ok(await page.evaluate(`document.activeElement.closest('[role=grid]') !== null`))
     await page.keys('Control+Home', 'ArrowUp', 'Space')
     await count('30 selected')
+    await page.keys('Space')
+    await page.button('Clear').waitFor({ state: 'hidden' })
   })
 
   it('can be all that are listed, also those that are not loaded, and are forgotten with another search', async () => {
@@ -178,6 +180,26 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       )
       await page.showsTitles(...left.map(({ title }) => title))
       assert.equal(await page.locator('.row').count(), left.length)
+    })
+
+  for (const [done, save] of [
+    ['Deleted', false],
+    ['Saved', true],
+  ] as const)
+    it(`can be stopped from being ${done.toLowerCase()}, and those that are left stay selected`, async () => {
+      // Two more than are worked on at the same time.
+      await selectNew(...Array.from({ length: 8 }, (_, i) => `Stop${done} ${i}`))
+      const released = Promise.withResolvers<void>()
+      await page.route(BOOK, (route) => released.promise.then(() => route.continue()))
+      await page.button(save ? 'Edit…' : 'Delete').click()
+      if (save) {
+        await page.fillIn({ Author: 'B' })
+        await page.keys('Enter', 'Escape')
+      } else await page.clock.fastForward(KEPT)
+      await page.button('Stop').click()
+      released.resolve()
+      await page.shows(`${done} 6 books. Stopped: 2 books left.`)
+      await count('2 selected')
     })
 
   it('are no longer counted once one is deleted in its dialog, until that is undone', async () => {
