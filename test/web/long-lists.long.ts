@@ -112,6 +112,22 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
       await sight.waitFor({ state: 'hidden' })
     })
 
+  it('that is higher than browsers can show leads to its last book with the keys, and with the scrollbar', async () => {
+    const page = await open()
+    await page.evaluate(`document.documentElement.style.setProperty('--row', '1000px')`)
+    await page.evaluate(`dispatchEvent(new Event('resize'))`)
+    await page.link('Volume 0').focus()
+    const last = BOOKS - 1
+    for (const [i, key] of ['Control+End', 'ArrowUp', 'Control+Home', 'ArrowDown', 'ArrowDown'].entries()) {
+      await page.keys(key)
+      await page.locator('.row:focus-within', { hasText: `Volume ${[last, last - 1, 0, 1, 2][i]}` }).waitFor()
+      await page.isInSight('.rows :focus')
+    }
+    await page.scrollTo(1e9)
+    await page.link(`Volume ${last}`).waitFor()
+    await page.isInSight(`[aria-rowindex="${BOOKS + 1}"] a`)
+  })
+
   const isNotSelected = async (page: CataloguePage) => {
     await page.selectAll()
     await page.shows('You can select up to 10,000 books.')
@@ -123,6 +139,11 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
     await page.showsExactly('20,000 books')
     await isNotSelected(page)
     await page.choose('Next book (Alt+↓)', 'This book is not in the list, or too far down in it.')
+    // Nor can a range be longer.
+    await page.box('Volume 0').click()
+    await page.keys('Control+End')
+    await page.box(`Volume ${BOOKS - 1}`).click({ modifiers: ['Shift'] })
+    await page.showsExactly('10,000 selected')
   })
 
   it('is gone through with Ctrl+End to the last book and back before it is counted, and not selected then', async () => {
