@@ -226,6 +226,10 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await page.shows('Imported 12,000 books.')
     assert.equal((await stored('Cancelled')).length, 12_000)
     assert.equal(await page.button('Undo import').count(), 0)
+    await choose('Most', 10_000)
+    await page.importButton().click()
+    await page.shows('Imported 10,000 books.')
+    await page.button('Undo import').waitFor()
   })
 
   it('can be cancelled while the file is checked, and before it is sent, while the page makes sure of its token', async () => {
@@ -234,8 +238,10 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     assert.equal(await page.locator('#transfer .error').textContent(), '')
     await response.release()
     await page.choose('Check again', /\d ready/)
+    assert.equal(await page.getByText('Check cancelled.').count(), 0)
     const held = await page.hold('GET', /\/books\?limit=1$/, () => page.importButton().click())
     await page.choose('Cancel import', 'Cancelling…')
+    assert.ok(await page.getByLabel('File').isDisabled())
     await held.release()
     await page.shows('Import cancelled. Nothing was imported.')
     assert.deepEqual(await stored('Unsent'), [])

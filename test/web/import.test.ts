@@ -116,6 +116,7 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     utimesSync(path, 2, 2)
     await page.getByLabel(SKIP).uncheck()
     await page.shows('has changed since you chose it')
+    assert.equal(await page.getByText('2 ready').count(), 0)
   })
 
   it('says why a file cannot be read, until another is chosen', async () => {
@@ -123,6 +124,8 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     await page.shows('save it as CSV in UTF-8')
     await page.chooseFile(Buffer.from('title,author,year\nGr\xfc\xdfe,B,1\n', 'latin1'))
     await page.shows('is not in UTF-8; the file seems to be in another encoding')
+    // Where one can choose it.
+    await page.locator('.preview').waitFor()
     await choose('Readable', 1)
     await page.hides('is not in UTF-8')
   })
@@ -175,7 +178,11 @@ describe('an import by the web page', { skip: browserMissing }, () => {
     assert.equal(await page.locator('.dragging').count(), 0)
     await page.shows('Dropped.csv')
     await page.shows('1 with errors')
-    await page.choose('Import 1 book', 'Imported 1 book.')
+    const held = await page.hold('POST', IMPORT, () => page.button('Import 1 book').click())
+    await drag('drop')
+    await page.shows('Another import is still running.')
+    await held.release()
+    await page.shows('Imported 1 book.')
     assert.equal(await stored('Dropped'), 1)
     // Not above the question for the password.
     await page.refuse(/q=dropped/, 401, 1)
