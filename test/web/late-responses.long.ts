@@ -80,6 +80,8 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
   it('of a save closes no other dialog, is told, and finds that of its book again, in which nothing could be typed', async () => {
     await page.openBook('Sula', { Year: '1974' })
     const first = await saveAndCancel()
+    // The browser asks before the page is closed.
+    assert.ok(!(await page.evaluate(`dispatchEvent(new Event('beforeunload', { cancelable: true }))`)))
     await page.addBook({ Title: 'Half a ti' })
     await first.release()
     await page.shows('Saved “Sula”.')

@@ -160,7 +160,16 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
     // Nothing is typed then, and nothing is asked.
     await page.keys('x', 'Backspace')
     await page.escape()
-    await page.addBook({ Title: 'Half a title' })
+    await page.addBook({ Title: 'Half' })
+    // This Escape ends the composition of an input method.
+    const init = { key: 'Escape', isComposing: true, bubbles: true, cancelable: true }
+    await page.field('Title').dispatchEvent('keydown', init)
+    assert.equal(await question().count(), 0)
+    await page.keys('Escape')
+    await question().waitFor()
+    // Whoever goes on typing keeps it.
+    await page.fillIn({ Title: 'Half a title' })
+    await question().waitFor({ state: 'hidden' })
     await page.keys('Escape')
     await question().waitFor()
     await page.assertAccessible('discard')
