@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { openTab, page, series, usePage } from './page.ts'
+import { openCatalogue, openTab, page, series, usePage } from './page.ts'
+
+const HIDE = `{
+  Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+  document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
+}`
 
 describe('the rows of the web page', { skip: browserMissing }, () => {
   // More than one page of the list.
   const service = useService((service) => service.importBooks(series(130)))
-  usePage(() => service.url, 'Volume 0')
+  const browser = usePage(() => service.url, 'Volume 0')
 
   it('are links, which open in another tab with Ctrl', async () => {
     const open = (column: string) =>
@@ -51,6 +56,9 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
       await page.link('Volume 0').waitFor()
       assert.equal(await page.evaluate(`document.documentElement.matches('.roomy')`), isRoomy)
     }
+    await page.scrollTo(60 * 36)
+    await page.chooseInMenu('Comfortable rows')
+    await page.waitUntil(`document.querySelector('.rows').scrollTop === 60 * 44`)
   })
 
   it('are deleted at once when another follows, or the notice is dismissed, but not while another tab is shown', async () => {
@@ -68,12 +76,18 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await page.deleteBook('Volume 4')
     await page.openBook('Volume 5', { Year: '2001' })
     await page.choose('Save', 'Saved “Volume 5”.')
-    await page.evaluate(`{
-      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
-      document.dispatchEvent(new Event('visibilitychange'))
-    }`)
+    await page.evaluate(HIDE)
     await page.button('Undo').click()
     await page.link('Volume 4').waitFor()
+  })
+
+  it('are deleted on a phone as soon as the page is hidden, and it says so afterwards', async () => {
+    const phone = await openCatalogue(browser(), service.url, { isMobile: true, hasTouch: true })
+    await phone.keepNotices()
+    await phone.deleteBook('Volume 20')
+    await Promise.all([phone.waitForResponse(/book\/21$/), phone.evaluate(HIDE)])
+    await phone.button('Undo').waitFor({ state: 'hidden' })
+    await phone.shows('Deleted “Volume 20”.')
   })
 
   it('are sorted by year with those of an unknown year at the end', async () => {
