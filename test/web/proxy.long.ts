@@ -107,10 +107,14 @@ describe('the web page says who refuses a large file', { skip: browserMissing },
   const browser = usePages()
 
   it('nginx in front of the service', { skip: NGINX.missing }, async () => {
-    await using nginx = await openNginx(service.url, 'client_max_body_size 500k;')
+    await using nginx = await openNginx(service.url, 'client_max_body_size 20k;')
     const page = await openCatalogue(browser(), nginx.url)
     await page.chooseFile(Buffer.alloc(600_000, 'title,author,year\n'))
     await page.shows('A proxy in front of the service does not accept files this large')
+    await page.button('Close').click()
+    await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
+    await page.fillIn({ Title: 'word '.repeat(5000) })
+    await page.choose('Save', 'Title and author are too long.')
   })
 
   it('the service', async () => {
@@ -194,6 +198,21 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     await page.reload()
     await page.locator('.row .title').first().waitFor()
     assert.equal(await page.dialog().count(), 0)
+  })
+
+  it('offers no reload when the proxy does not reach the service, and asks before one that keeps nothing', async () => {
+    await page.openBook('Kindred', { Author: 'Unkept' })
+    wall = { says: '', status: 502, headers: HTML, body: '' }
+    await page.choose('Save', 'The service is not responding. Your changes are still here')
+    assert.equal(await page.button('Reload').count(), 0)
+    wall = WALLS[0]
+    await page.button('Save').click()
+    await page.evaluate(
+      `Storage.prototype.setItem = () => { throw new DOMException('', 'QuotaExceededError') }`,
+    )
+    const asked = page.waitForEvent('dialog').then((dialog) => dialog.dismiss())
+    await Promise.all([asked, page.button('Reload').click()])
+    assert.equal(await page.field('Author').inputValue(), 'Unkept')
   })
 
   it('says so when the service refuses the log-in because the proxy has replaced Host', async () => {
