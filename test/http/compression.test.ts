@@ -4,8 +4,10 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { pageOf } from '../../src/catalogue/page.ts'
+import type { Store } from '../../src/catalogue/store.ts'
 import { CompressedStreams, compress } from '../../src/http/compression.ts'
-import { useServer } from './serve.ts'
+import { serve, useServer } from './serve.ts'
 
 const DECODERS = { gzip: gunzipSync, zstd: zstdDecompressSync }
 
@@ -57,9 +59,10 @@ describe('decision: lists are compressed for clients that prefer it', () => {
     })
 
   it('HEAD has the header fields of GET', async () => {
-    const { headers } = await get('/books?limit=100', { 'accept-encoding': 'gzip' })
-    const head = await get('/books?limit=100', { 'accept-encoding': 'gzip' }, 'HEAD')
-    for (const name of ['content-encoding', 'content-length', 'vary'])
+    const path = '/books?limit=100&count=true'
+    const { headers } = await get(path, { 'accept-encoding': 'gzip' })
+    const head = await get(path, { 'accept-encoding': 'gzip' }, 'HEAD')
+    for (const name of ['content-encoding', 'content-length', 'vary', 'link', 'x-total-count'])
       assert.equal(head.headers[name], headers[name])
     // A whole list is compressed only if it is long, and HEAD reads none.
     const { headers: whole } = await get('/books', { 'accept-encoding': 'gzip' }, 'HEAD')
@@ -75,6 +78,26 @@ it('two streams are compressed at a time: others are not, until one of them has 
   Object.assign(responses[0] ?? {}, { closed: true })
   responses[0]?.emit('close')
   assert.deepEqual([begin(0), begin(2), begin(3)], [false, true, false])
+})
+
+it('lists that are not compressed take no turn of those that are', async (t) => {
+  const third = Promise.withResolvers<void>()
+  let lists = 0
+  const page: Store['page'] = async (_query, after) => {
+    if (after === undefined && ++lists === 3) third.resolve()
+    if (after !== undefined) await third.promise
+    return pageOf([{ id: 1, title: 'x'.repeat(100_000), author: 'A', year: 1 }], {
+      last: [1],
+      more: after === undefined,
+    })
+  }
+  const { url, authorization } = await serve(t, { replaced: () => ({ page }) })
+  const codings: (string | null)[] = []
+  for (const coding of ['identity', 'identity', 'gzip']) {
+    const headers = { authorization, 'accept-encoding': coding }
+    codings.push((await fetch(`${url}/books`, { headers })).headers.get('content-encoding'))
+  }
+  assert.deepEqual(codings, [null, null, 'gzip'])
 })
 
 // That it is cut when it fails: test/http/error-handler.test.ts.

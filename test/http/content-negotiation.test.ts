@@ -10,7 +10,7 @@ for (const [accept, chosen] of [
   ['TEXT/*', 'text/csv'],
   ['text/csv;q=0.5, application/x-ndjson;q=0.6', 'application/x-ndjson'],
   ['application/json;q=0.9, text/csv;q=1.0', 'text/csv'],
-  ['text/csv;q=0, text/*', 'application/json'],
+  ['text/csv;Q=0, text/*', 'application/json'],
   ['application/json;q=0, */*', 'text/csv'],
   ['text/csv;q=2', 'application/json'],
   ['text/csv; charset=utf-8; q=0.9, application/json; q=0.8', 'text/csv'],

@@ -156,6 +156,7 @@ for (const target of targets())
       for (const [path, token, status] of [
         ['/books', session.token, 200],
         ['/books', '', 401],
+        ['/books/statistics', session.token, 200],
         [`/book/${id}`, session.token, 200],
         ['/book/x', session.token, 404],
       ] as const) {
