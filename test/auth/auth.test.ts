@@ -37,6 +37,8 @@ describe('a token', () => {
         assert.deepEqual(answers, Array(3).fill(isValid), `${early} ms before ${end}`)
       }
     assert.equal(await auth.verify(await auth.issue()), true, 'one that is issued then')
+    t.mock.timers.setTime(NOW * 1000)
+    assert.equal(await auth.issue(), issued, 'after the clock was set back')
   })
 
   it('is valid from its nbf on, to the second, and signed with the UTF-8 bytes of the secret', async (t) => {

@@ -123,5 +123,6 @@ describe('after too many failed logins from one address', () => {
     for (let i = 0; i < LIMIT; i++) assertWrong(await fail(`203.0.113.${i}, 198.51.100.${i}, 192.0.2.1`))
     assertTooMany(await fail('203.0.113.99, 192.0.2.1'))
     assertWrong(await fail('192.0.2.1, 192.0.2.2'))
+    assert.doesNotMatch(JSON.stringify(behind.lines()), /X-Forwarded-For is ignored/)
   })
 })
