@@ -17,6 +17,8 @@ const REQUESTS = [
   ['HEAD', '/book/1', 'find'],
   ['POST', '/book', 'create'],
   ['PUT', '/book/1', 'update'],
+  // Whether there is such a book comes before its body (§4 rule 3).
+  ['PUT', '/book/1', 'find', '[]'],
   ['DELETE', '/book/1', 'delete'],
   ['GET', '/books', 'page'],
   ['HEAD', '/books?sort=title', 'page'],
@@ -34,19 +36,19 @@ describe('when the store fails', () => {
   })
   let logged = 0
 
-  const send = (method: (typeof REQUESTS)[number][0], url: string) =>
+  const send = (method: (typeof REQUESTS)[number][0], url: string, payload: string | object = BOOK) =>
     server.app.inject({
       method,
       url,
       headers: { authorization: server.authorization },
-      ...((method === 'PUT' || method === 'POST') && { payload: BOOK }),
+      ...((method === 'PUT' || method === 'POST') && { payload }),
     })
 
-  for (const [method, url, operation] of REQUESTS)
+  for (const [method, url, operation, body] of REQUESTS)
     it(`${method} ${url} is 500 if it fails unexpectedly, with the cause in the log alone, and else 503 with Retry-After, which says whether ${operation} may be done`, async () => {
       // A status of its own does not make it a bad request.
       error = Object.assign(new TypeError('the image is malformed'), { statusCode: 500 })
-      const response = await send(method, url)
+      const response = await send(method, url, body)
       assert.equal(response.payload, method === 'HEAD' ? '' : failure(500, 'Internal server error'))
       assert.equal(response.statusCode, 500)
       assert.doesNotMatch(JSON.stringify(response.headers), /malformed|x-total-count/i)
@@ -59,7 +61,7 @@ describe('when the store fails', () => {
         [false, 'unknown'],
       ] as const) {
         error = new StoreUnavailable('the store is away', { nothingWritten })
-        const { headers, statusCode } = await send(method, url)
+        const { headers, statusCode } = await send(method, url, body)
         assert.deepEqual([statusCode, headers['retry-after']], [503, '1'])
         assert.equal(headers['x-stored'], isWrite ? stored : undefined)
         assert.equal(headers['x-total-count'], undefined)
@@ -67,6 +69,28 @@ describe('when the store fails', () => {
       }
       logged = server.lines().filter(isError).length
     })
+})
+
+it('of an outage, one line stands for many failures, until the store is ready or the service ends', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const fail = () => Promise.reject(new StoreUnavailable('the store is away'))
+  const { app, authorization, lines } = await serve(t, { replaced: () => ({ find: fail, ready: fail }) })
+  const ask = () => app.inject({ url: '/book/1', headers: { authorization } })
+  await ask()
+  for (let time = 1; time <= 2; time++) {
+    t.mock.timers.tick(10_000)
+    await new Promise(setImmediate)
+  }
+  await ask()
+  await app.close()
+  const told = lines().map(({ msg }) => msg)
+  assert.deepEqual(
+    told.filter((msg) => msg.includes('the store is')),
+    [
+      'a request failed because the store is unavailable',
+      'more requests failed because the store is unavailable',
+    ],
+  )
 })
 
 /** A first page, after which the list goes on as it is told to. */

@@ -92,6 +92,7 @@ it('requests are turned away while the mean delay is over 500 ms twice in a row,
     const response = await ask('/books')
     assert.equal(response.statusCode, status, `after ${next} ms`)
     if (status === 503) assert.match(String(response.headers['retry-after']), /^[1-9]\d*$/)
-    for (const url of ['/healthz', '/readyz']) assert.equal((await ask(url)).statusCode, 200)
+    for (const [url, status] of Object.entries({ '/healthz': 200, '/readyz': 200, '/nowhere': 404 }))
+      assert.equal((await ask(url)).statusCode, status)
   }
 })

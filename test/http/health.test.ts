@@ -48,16 +48,18 @@ it('during shutdown the service is alive and not ready, and every response is th
     ['/healthz', ALIVE],
     ['/readyz', UNAVAILABLE],
     ['/nowhere', '{"status":404,"message":"Not found","data":null}'],
+    // Its body is no text for Fastify.
+    ['/', '<!doctype html>'],
   ] as const
   const connections = await Promise.all(responses.map(() => RawConnection.open(url)))
   // A server that answers a later connection has accepted these.
   await textOf(`${url}/healthz`, { headers: { connection: 'close' } })
   const ended = stopListening(app.server)
-  for (const [i, [path, body]] of responses.entries()) {
+  for (const [i, [path, start]] of responses.entries()) {
     using connection = connections[i] as RawConnection
     await connection.send(head(`GET ${path}`))
-    const response = await connection.response()
-    assert.deepEqual([response.body, response.headers.get('connection')], [body, 'close'])
+    const { body, headers } = await connection.response()
+    assert.deepEqual([body.slice(0, start.length), headers.get('connection')], [start, 'close'])
     assert.equal(await connection.rest(), '')
   }
   await ended

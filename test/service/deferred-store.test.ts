@@ -33,19 +33,20 @@ it('nobody waits for the store longer than the deadline', async (t) => {
   assert.ok(error instanceof StoreUnavailable && error.nothingWritten)
 })
 
-it('a request waits for the store, whether its token is known or new, and is refused without one', async (t) => {
+it('a request waits for the store, whether its token is known or new, and is refused without one; /readyz waits too', async (t) => {
   await using file = await openedFile()
   const { deferred, auth, app, authorization } = await defer(t)
   assert.throws(() => deferred.store, /not open/)
-  const get = async (headers: Record<string, string>) =>
-    (await app.inject({ url: '/book/1', headers })).statusCode
-  const waiting = [get({ authorization })]
+  const get = async (headers: Record<string, string>, url = '/book/1') =>
+    (await app.inject({ url, headers })).statusCode
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const waiting = [get({ authorization }), get({}, '/readyz')]
   assert.equal(await get({}), 401)
   assert.equal(await get({ authorization: 'x' }), 401)
   await auth.verify(authorization)
   waiting.push(get({ authorization }))
   deferred.open(file.store)
-  assert.deepEqual(await Promise.all(waiting), [404, 404])
+  assert.deepEqual(await Promise.all(waiting), [404, 200, 404])
   deferred.refuse('the service is stopping')
   assert.equal(deferred.opened(), undefined, 'nobody waits any more')
 })
