@@ -31,19 +31,22 @@ it('without settings, makes data/books.db and another password each time, and pr
   assert.ok(existsSync(join(directory, 'data/books.db')))
 })
 
-it('listens on the IPv4 address of a HOST that is a name, also for the metrics', async () => {
+it('listens on the IPv4 address of a HOST that is a name, also for the metrics; an IPv6 address has brackets in its URL', async () => {
   const named = `import dns from 'node:dns/promises'
     import { syncBuiltinESMExports } from 'node:module'
     const addresses = [{ address: '2001:db8::1', family: 6 }, { address: '127.0.0.2', family: 4 }]
     dns.lookup = async () => addresses
     syncBuiltinESMExports()`
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(named)}`]
-  const service = await startService(newDirectory(), { HOST: 'books.test', METRICS_PORT: '0' }, preload)
-  const metrics = /"url":"(http:[^"]*metrics)"/.exec(service.output())?.[1] ?? ''
-  assert.equal(new URL(service.url).hostname, 'books.test')
-  for (const url of [`${service.url}/readyz`, metrics])
-    assert.equal((await fetch(url.replace('books.test', '127.0.0.2'))).status, 200)
-  await service.stop()
+  for (const [host, name] of Object.entries({ 'books.test': 'books.test', '::1': '[::1]' })) {
+    const service = await startService(newDirectory(), { HOST: host, METRICS_PORT: '0' }, preload)
+    const metrics = /"url":"(http:[^"]*metrics)"/.exec(service.output())?.[1] ?? ''
+    for (const url of [`${service.url}/readyz`, metrics]) {
+      assert.equal(new URL(url).hostname, name)
+      assert.equal((await fetch(url.replace(name, '127.0.0.2'))).status, 200)
+    }
+    await service.stop()
+  }
 })
 
 it('warns of a second service on one SQLite file, whatever its name, unless the first was killed', async () => {

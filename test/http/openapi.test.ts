@@ -148,7 +148,10 @@ it('it has the bounds of every integer, except the highest count, and those of d
 })
 
 // Its policy is that of the catalogue: test/web/serving.test.ts.
-it('the page at /docs is also found with a slash at the end', async () => {
+it('the page at /docs is also found with a slash at the end, and it and the endpoints under a path of a proxy', async () => {
   const response = await fetch(`${server.url}/docs/`)
   assert.deepEqual([response.url, response.status], [`${server.url}/docs`, 200])
+  // Relative, because a proxy may serve all of this under a path.
+  assert.equal((await server.app.inject('/docs/')).headers.location, '../docs')
+  assert.deepEqual(document.servers, [{ url: '.' }])
 })

@@ -32,10 +32,12 @@ describe('a hostile body is refused, whatever the endpoint', () => {
     })
 })
 
-it('16,384 brackets, braces and commas are allowed, and more within texts', async () => {
+it('16,384 brackets, braces and commas are allowed, also within each other, and more within texts', async () => {
   const withCommas = (count: number) => `{"more":[${'1,'.repeat(count - 3)}1],"year":1}`
   assert.equal((await send('PUT /book/1', withCommas(16_384))).status, 200)
   assert.equal((await send('PUT /book/1', withCommas(16_385))).status, 400)
+  const deep = `{"more":${'['.repeat(16_000)}${']'.repeat(16_000)}}`
+  assert.equal((await send('PUT /book/1', deep)).status, 200)
   for (const title of ['['.repeat(50_000), '\\",{'.repeat(50_000), '\\\\'.repeat(50_000)]) {
     const updated = await send('PUT /book/1', `{"title":"${title}"}`)
     assert.equal(JSON.parse(updated.body).data?.title, JSON.parse(`"${title}"`))

@@ -205,6 +205,7 @@ describe('unusual requests that are good', () => {
     'HTTP/1.0 without Host': () =>
       server.authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0').replace('Host: test\r\n', ''),
     'an empty Host': () => server.authorized('GET /books').replace('Host: test', 'Host:'),
+    'an IPv6 address as Host': () => server.authorized('GET /books').replace('Host: test', 'Host: [::1]:80'),
     'an expectation of something unknown': () => server.authorized('GET /books', 'Expect: foo'),
     'an empty query': () => server.authorized('GET /books?'),
     'a body that nobody asked for': () => `${server.authorized('GET /books', 'Content-Length: 3')}{{{`,
