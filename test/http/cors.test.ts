@@ -93,6 +93,13 @@ describe('beside CORS_ORIGIN', () => {
     it(`a login that a browser sends for a page with ${JSON.stringify(headers)} is ${status}`, async () =>
       assert.equal(await logIn({ host: 'here', ...headers }), status))
 
+  it('behind a trusted proxy, the service is at X-Forwarded-Host for a login', async (t) => {
+    const { app } = await serve(t, { trustProxy: true })
+    const headers = { host: 'inside', 'x-forwarded-host': 'here', origin: 'https://here' }
+    const { statusCode } = await app.inject({ method: 'POST', url: '/token', payload: ACCOUNT, headers })
+    assert.deepEqual([statusCode, await logIn(headers)], [200, 403])
+  })
+
   it('a login that is refused has a warning in the log, once for each origin, and for twenty of them', async (t) => {
     const { app, lines } = await serve(t)
     for (let i = 0; i < 50; i++) {

@@ -251,6 +251,7 @@ describe('unusual requests that are good', () => {
 
   for (const [status, line, ...fields] of [
     [401, 'PUT /book/1', 'Authorization: x', 'Content-Length: 2'],
+    [413, 'PUT /book/1', 'Content-Length: 10000000000'],
     [413, 'POST /books/import', 'Content-Length: 10000000000', 'Content-Type: text/csv'],
     [415, 'POST /books/import', 'Content-Length: 2'],
   ] as const)
