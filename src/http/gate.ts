@@ -59,6 +59,8 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
   const { corsOrigins, headerLimit, responses } = options
   const eventLoop = watchEventLoop(app)
   const allowOf = collectMethods(app)
+  // Fastify would read its body, which is ignored.
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
   // With a handler of our own, requests for unknown paths pass the hooks too.
   app.setNotFoundHandler(neverCalled)
 
