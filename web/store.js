@@ -178,7 +178,7 @@ export function countAgain() {
 
 /** @param {AbortSignal} signal */
 async function countLater(signal) {
-  for (let pause = COUNT_PAUSE; ; pause = Math.max(2 * pause, AWAY_PAUSE)) {
+  for (let pause = COUNT_PAUSE; ; pause = Math.min(2 * pause, AWAY_PAUSE)) {
     await new Promise((resolve) => setTimeout(resolve, pause))
     if (signal.aborted) return
     try {

@@ -52,6 +52,20 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.shows('No books found yet')
   })
 
+  it('counts again every three seconds until the service answers', async () => {
+    await page.route(/count=true/, (route) => route.abort(), { times: 4 })
+    /** Waits until the page has seen that it failed. */
+    const fail = async (act: () => Promise<unknown>) => {
+      await Promise.all([page.waitForEvent('requestfailed'), act()])
+      await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
+    }
+    await fail(() => page.search('vol'))
+    await fail(() => page.stopClock())
+    for (let time = 3; time <= 4; time++) await fail(() => page.clock.runFor(3000))
+    await page.clock.runFor(3000)
+    await count('250 books')
+  })
+
   it('says that it is counting, that it is opening a book, if that takes long, and that one is gone', async () => {
     await count('250 books')
     const counted = await page.hold('GET', /count=true/)
