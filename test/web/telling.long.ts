@@ -54,14 +54,14 @@ describe('what the web page says', { skip: browserMissing }, () => {
 
   it('counts again every three seconds until the service answers', async () => {
     await page.route(/count=true/, (route) => route.abort(), { times: 4 })
-    /** Waits until the page has seen that it failed. */
-    const fail = async (act: () => Promise<unknown>) => {
-      await Promise.all([page.waitForEvent('requestfailed'), act()])
+    await page.stopClock()
+    await page.getByLabel('Search').fill('vol')
+    const events = ['requestfinished', ...Array(4).fill('requestfailed')] as const
+    for (const event of events) {
+      await Promise.all([page.waitForEvent(event), page.clock.runFor(3000)])
+      // Then the page has seen what became of it.
       await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
     }
-    await fail(() => page.search('vol'))
-    await fail(() => page.stopClock())
-    for (let time = 3; time <= 4; time++) await fail(() => page.clock.runFor(3000))
     await page.clock.runFor(3000)
     await count('250 books')
   })
