@@ -59,7 +59,7 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
   const { corsOrigins, headerLimit, responses } = options
   const eventLoop = watchEventLoop(app)
   const allowOf = collectMethods(app)
-  // Fastify would read its body, which is ignored.
+  // Its body is ignored. By default, Fastify reads it.
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
   // With a handler of our own, requests for unknown paths pass the hooks too.
   app.setNotFoundHandler(neverCalled)
@@ -76,7 +76,7 @@ export function addGate(app: FastifyInstance, options: GateOptions): void {
     }
     if (hasNoRoute(request)) {
       const allow = allowOf(request.url)
-      if (allow === undefined) return done(failure.notFound)
+      if (allow === '') return done(failure.notFound)
       reply.header('allow', allow)
       return done(failure.methodNotAllowed)
     }
@@ -157,20 +157,17 @@ export function literalPath({ url = '/' }: Pick<IncomingMessage, 'url'>): string
   return path.replaceAll('%', '%25').replaceAll('#', '%23') + url.slice(path.length)
 }
 
-/**
- * Records the paths of all routes, each with its methods.
- * @returns a function that gives the value of Allow for the path of a URL (RFC 9110 §15.5.6); undefined if no route has it.
- */
-function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
-  const methodsOf = new Map<string, string[]>()
+/** @returns a function that gives the value of Allow for the path of a URL (RFC 9110 §15.5.6), empty if no route has it. */
+function collectMethods(app: FastifyInstance): (url: string) => string {
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
     const pattern = url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+').replace('*', '.*')
-    methodsOf.set(pattern, [...(methodsOf.get(pattern) ?? []), method].flat())
+    routes.push({ pattern: new RegExp(`^${pattern}$`), methods: [method].flat() })
   })
   return (url) => {
     const [path = ''] = url.split('?')
-    const found = Array.from(methodsOf).find(([pattern]) => new RegExp(`^${pattern}$`).test(path))
-    return found?.[1].sort().join(', ')
+    const found = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
+    return found.sort().join(', ')
   }
 }
 

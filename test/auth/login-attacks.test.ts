@@ -81,7 +81,7 @@ describe('after too many failed logins from one address', () => {
     assertTooMany(await logIn('127.0.0.4'))
   })
 
-  it('of many that had all begun before the first failed, no more are tried than one after the other, the right one neither', async () => {
+  it('of many that had all begun before the first failed, no more are tried than one after the other, and the right one is not tried either', async () => {
     const begin = async (account: object) => {
       const connection = await RawConnection.open(shared.url)
       const body = JSON.stringify(account)

@@ -29,6 +29,12 @@ src/catalogue/book.ts greater
 src/catalogue/book.ts number
   const EXAMPLE_ID = 1
   Any id is an example.
+src/catalogue/book.ts fallback
+  const lengthOf = (name: TextField) => book[name]?.length ?? 0
+  No field of a book is nullable yet.
+src/catalogue/book.ts number
+  year: 1969,
+  Any year is an example.
 src/catalogue/page.ts less number number-2
   books = page.count < books ? Math.ceil(books / 2) : Math.min(2 * books, store.listBounds.books)
   The pages become smaller or larger, and the list stays the same.
@@ -62,39 +68,24 @@ src/catalogue/search-words.js greater
 src/catalogue/search-words.js less-or-equal minus
   if (text.length - begin <= length) return text.slice(begin)
   The text is cut by code points, with the same result.
-src/catalogue/book.ts fallback
-  const lengthOf = (name: TextField) => book[name]?.length ?? 0
-  No field of a book is nullable yet.
-src/catalogue/book.ts number
-  year: 1969,
-  Any year is an example.
-src/catalogue/sort-key.ts number
-  export const SORT_KEY_VERSION = 3
-  Any version that differs from those of earlier releases will do.
 src/catalogue/search-words.js choose-second
   return ASCII.test(letters) ? letters : compose(letters)
   ASCII letters are composed to themselves, in more time.
-src/config.ts number
-  if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
-  It is -1, 32 or 128.
-src/main.ts call
-  module.flushCompileCache?.()
-  A service that was killed would start more slowly.
-src/main.ts await
-  await runCommandLine(process.argv.slice(2))
-  A service that was killed would start more slowly, and later requests would take longer.
-src/resources.ts fallback
-  return readFile(paths.find((each) => existsSync(each)) ?? path)
-  A package that is not installed cannot be read from any path.
-src/config.ts number-5
-  const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
-  Any negative number is no length.
-src/cli/commands/token.ts fallback
-  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN)
-  The product is NaN without it, too.
+src/catalogue/sort-key.ts number
+  export const SORT_KEY_VERSION = 3
+  Any version that differs from those of earlier releases will do.
 src/cli/commands/copy.ts number
   let copied = 0
   The progress would be one book ahead.
+src/cli/commands/token.ts fallback
+  const seconds = Number(count) * (UNITS[unit] ?? Number.NaN)
+  The product is NaN without it, too.
+src/config.ts number
+  if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
+  It is -1, 32 or 128.
+src/config.ts number-5
+  const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+  Any negative number is no length.
 src/files/column-names.ts number
   const MAX_LENGTH = 100
   A name that is so long is none that is known, with twice the length too.
@@ -194,6 +185,12 @@ src/http/web-page/assets.ts number number-2
 src/http/web-page/routes.ts return
   return sendFile(request, reply, file)
   The file has been sent by then.
+src/main.ts call
+  module.flushCompileCache?.()
+  A service that was killed would start more slowly.
+src/main.ts await
+  await runCommandLine(process.argv.slice(2))
+  A service that was killed would start more slowly, and later requests would take longer.
 src/observability/logging.ts greater
   const end = written > rest.length ? bytes.length : rest.length
   A line that is not begun is kept instead of lost, if the pipe is full to the byte.
@@ -206,15 +203,33 @@ src/observability/metrics.ts number
 src/observability/metrics.ts call
   done()
   It is the last hook, and nothing waits for its end.
+src/resources.ts fallback
+  return readFile(paths.find((each) => existsSync(each)) ?? path)
+  A package that is not installed cannot be read from any path.
 src/store/client-server/import.ts await
   await iterator.return?.()
   Nothing waits for the end of a file that is given up.
 src/store/client-server/pool.ts number
   const LEAST_TIME = 100
   The last attempt is given up a little earlier.
+src/store/client-server/pool.ts one-off
+  const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
+  The pauses are random.
 src/store/client-server/queries.ts return
   return pageOf(rows, { last: last && [last.id], more })
   The page is read in the way for longer books, with the same result.
+src/store/client-server/search-indexer.ts less
+  if (this.#beganAt === undefined || performance.now() - this.#beganAt < time)
+  A millisecond makes no difference.
+src/store/client-server/search-indexer.ts assignment
+  this.#writes = 0
+  The next pass begins earlier.
+src/store/client-server/search-indexer.ts return
+  return false
+  Queries take no answer for the same: the index may miss books.
+src/store/mysql/dialect.ts choose-second
+  const rarest = exact ? rare.exact : rare.prefix
+  The books are the same, and may take longer to find.
 src/store/mysql/engine.ts choose-second
   const bytes = values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
   mysql2 escapes texts, too, as long as sql_mode is as the service sets it.
@@ -230,21 +245,6 @@ src/store/postgres/schema.ts false false-2
 src/store/postgres/settings.ts number number-2
   const [account, database] = [rows[0]?.account, rows[0]?.database].map((name) =>
   Each row has both.
-src/store/client-server/pool.ts one-off
-  const pause = Math.min(PAUSE * 2 ** (number - 1), LONGEST_PAUSE) * Math.random()
-  The pauses are random.
-src/store/client-server/search-indexer.ts less
-  if (this.#beganAt === undefined || performance.now() - this.#beganAt < time)
-  A millisecond makes no difference.
-src/store/client-server/search-indexer.ts assignment
-  this.#writes = 0
-  The next pass begins earlier.
-src/store/client-server/search-indexer.ts return
-  return false
-  Queries take no answer for the same: the index may miss books.
-src/store/mysql/dialect.ts choose-second
-  const rarest = exact ? rare.exact : rare.prefix
-  The books are the same, and may take longer to find.
 src/store/query/dialect.ts if-never
   if (key === undefined) throw new Error('a position has fewer values than the order has fields')
   The caller gives as many.
@@ -263,30 +263,18 @@ src/store/sqlite/dialect.ts and
 src/store/sqlite/dialect.ts choose-second
   keyOf: (name, text) => (isBehind ? undefined : String(sortKey(name, text))),
   The same books take longer to find.
-src/store/sqlite/store.ts await
-  await Promise.all([writer, pages, searches].map((thread) => thread.close()))
-  They close their ports at once.
-src/store/sqlite/store.ts await
-  count: async (filter, options) => (await query(searches, { kind: 'count', filter }, options)) as number,
-  The caller waits for the promise.
 src/store/sqlite/group-commit.ts fallback
   const values = fields.map((name) => write.changes[name] ?? null)
   No field of a book is nullable yet.
-src/store/sqlite/import.ts await
-  await writer.call('pause')
-  Otherwise the import waits for SQLite's lock.
 src/store/sqlite/import-staging.ts number
   const REMOVED = 20_000
   The same books are removed, in more or fewer statements.
+src/store/sqlite/import.ts await
+  await writer.call('pause')
+  Otherwise the import waits for SQLite's lock.
 src/store/sqlite/index-scheduler.ts minus
   const most = Date.now() - askedAt < ASKED_TIME ? MAX_WRITES.asked : MAX_WRITES.unasked
   The index takes larger or smaller steps.
-src/store/sqlite/serve.ts call
-  connected.delete(rpc)
-  No message arrives on a port that is closed.
-src/store/sqlite/query.ts minus one-off
-  return statement.get(...unindexed.values, ...books.values, number - 1)?.key as Value | undefined
-  The ranges become larger or smaller, and the books stay the same.
 src/store/sqlite/query-thread.ts assignment
   isFollowing = true
   The writer is asked more often.
@@ -305,9 +293,21 @@ src/store/sqlite/query-thread.ts true
 src/store/sqlite/query-thread.ts choose-second
   query.index = (await isTrueWithin(indexing, INDEX_TIME)) ? 'none' : 'as it is'
   The state of the index is read again.
+src/store/sqlite/query.ts minus one-off
+  return statement.get(...unindexed.values, ...books.values, number - 1)?.key as Value | undefined
+  The ranges become larger or smaller, and the books stay the same.
+src/store/sqlite/serve.ts call
+  connected.delete(rpc)
+  No message arrives on a port that is closed.
 src/store/sqlite/service-lock.ts number
   database = new DatabaseSync(file, { timeout: 0 })
   A millisecond makes no difference.
+src/store/sqlite/store.ts await
+  await Promise.all([writer, pages, searches].map((thread) => thread.close()))
+  They close their ports at once.
+src/store/sqlite/store.ts await
+  count: async (filter, options) => (await query(searches, { kind: 'count', filter }, options)) as number,
+  The caller waits for the promise.
 src/store/sqlite/store.ts number
   threads: 1,
   The commands, which use it, import, and write nothing else.

@@ -7,7 +7,6 @@ import {
   ensureTable,
   type SchemaEditor,
 } from '../../../src/store/client-server/ensure-schema.ts'
-
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
 import { DEADLINE, FakeDriver, MAX_AGE } from './fake-driver.ts'
 

@@ -9,62 +9,32 @@ import * as postgres from '../../../src/store/postgres/errors.ts'
 const postgresError = (code: string) => Object.assign(new pg.DatabaseError('', 0, 'error'), { code })
 const mysqlError = (errno: number) => Object.assign(new Error(), { errno, sqlState: 'HY000' })
 
-/** What errors mean, by the code of PostgreSQL or the number of MySQL: why the database cannot be used now, if so. */
-const REASONS: Readonly<Record<string, readonly (string | number)[]>> = {
-  connection: [
-    '08006',
-    '53300',
-    '57P01',
-    '57P02',
-    '57P03',
-    '57P05',
-    1040,
-    1047,
-    1053,
-    1077,
-    1079,
-    1080,
-    1129,
-    1203,
-    1226,
-    1927,
-    4031,
-  ],
-  timeout: ['2201F', '25P03', '25P04', '57014', 1317, 1969, 3024],
-  conflict: ['40001', '40003', '40P01', '55P03', 1180, 1205, 1213],
-  read_only: ['25006', '42501', 1036, 1044, 1142, 1143, 1290, 1792, 1836],
-  disk: ['53100', '58030', 1021, 1026, 1030, 1114, 3675],
-  other: [
-    '42703',
-    '42P01',
-    '53200',
-    '53400',
-    1037,
-    1038,
-    1041,
-    1049,
-    1054,
-    1135,
-    1146,
-    1176,
-    9001,
-    9002,
-    9003,
-    9004,
-    9005,
-    9006,
-  ],
+/** Codes of PostgreSQL, which have five characters, and numbers of MySQL. */
+const codes = (text: string) => text.split(' ').map((code) => (code.length === 5 ? code : Number(code)))
+
+/** What errors mean: why the database cannot be used now, if so. */
+const REASONS = {
+  connection: codes(
+    '08006 53300 57P01 57P02 57P03 57P05 1040 1047 1053 1077 1079 1080 1129 1203 1226 1927 4031',
+  ),
+  timeout: codes('2201F 25P03 25P04 57014 1317 1969 3024'),
+  conflict: codes('40001 40003 40P01 55P03 1180 1205 1213'),
+  read_only: codes('25006 42501 1036 1044 1142 1143 1290 1792 1836'),
+  disk: codes('53100 58030 1021 1026 1030 1114 3675'),
+  other: codes(
+    '42703 42P01 53200 53400 1037 1038 1041 1049 1054 1135 1146 1176 9001 9002 9003 9004 9005 9006',
+  ),
 }
 
 /** What became of the work. */
 const OUTCOMES: Readonly<Record<FailureOutcome, readonly (string | number)[]>> = {
-  refused: ['23505', '53100', '55P03', '57014', '25P03', '42501', 1062, 1205, 1036, 1040, 1114, 1142],
-  conflict: ['40001', '40P01', 1213],
-  late: ['2201F'],
-  moved: ['25006', '57P01', '57P03', 1047, 1290, 1792, 1836],
-  lost: ['08006', '08P01', '57P02', '57P05', '25P04', 1053, 1927, 4031],
+  refused: codes('23505 53100 55P03 57014 25P03 42501 1062 1205 1036 1040 1114 1142'),
+  conflict: codes('40001 40P01 1213'),
+  late: codes('2201F'),
+  moved: codes('25006 57P01 57P03 1047 1290 1792 1836'),
+  lost: codes('08006 08P01 57P02 57P05 25P04 1053 1927 4031'),
   // What a write did is not known; a read may go wrong in the same way again.
-  unknown: ['40003', 'XX000', '58030', 1105, 1180, 1317, 1030, 9005],
+  unknown: codes('40003 XX000 58030 1105 1180 1317 1030 9005'),
 }
 
 const meaningOf = (code: string | number) =>

@@ -200,7 +200,7 @@ describe('a step of the index', () => {
 
 describe('the index of a SQLite file', () => {
   for (const isWriting of [false, true])
-    it(`catches up with what an earlier run has left, also while writes never cease: ${isWriting}`, async () => {
+    it(`catches up with what an earlier run has left, ${isWriting ? 'while writes never cease' : 'without a write'}`, async () => {
       using file = newDatabase()
       addManyAndLock(file.database)
       file.database.exec('ROLLBACK')
