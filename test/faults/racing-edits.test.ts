@@ -10,7 +10,7 @@ import { raiseYears } from './racing.ts'
 const EDITORS = 6
 
 /** Edits of each; more of them by hand. */
-const EDITS = Number(process.env.RACING_EDITS ?? 10)
+const EDITS = Number(process.env.RACING_EDITS ?? 4)
 
 for (const engine of ENGINES)
   describe(`people who edit the same books through two instances (${engine})`, {
