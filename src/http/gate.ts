@@ -150,11 +150,7 @@ export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string
 /** Escapes what the router would decode or cut off. The path counts as it was sent: `/book/%31` is not `/book/1`. */
 export function literalPath({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
   // The router would treat the asterisk, which is for OPTIONS (RFC 9112 §3.2.4), as the root.
-  if (url === '*') return '/*'
-  if (!/[%#]/.test(url)) return url
-  const query = url.indexOf('?')
-  const path = query === -1 ? url : url.slice(0, query)
-  return path.replaceAll('%', '%25').replaceAll('#', '%23') + url.slice(path.length)
+  return url === '*' ? '/*' : url.replaceAll('%', '%25').replaceAll('#', '%23')
 }
 
 /** @returns a function that gives the value of Allow for the path of a URL (RFC 9110 §15.5.6), empty if no route has it. */

@@ -37,6 +37,7 @@ for (const [line, status, message] of [
   ['GET /docs/static/%2e%2e%2f%2e%2e%2fpackage.json', 404, 'Not found'],
   ['GET /book/\xc0\xb1', 400, 'Bad request'],
   ['OPTIONS *', 404, 'Not found'],
+  ['GET /openapi-json', 404, 'Not found'],
 ] as const)
   it(`the path counts as it was sent: ${line}: ${message}`, async () =>
     assertFailure(await send(line), status, message))
