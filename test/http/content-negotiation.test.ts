@@ -13,6 +13,7 @@ for (const [accept, chosen] of [
   ['text/csv;Q=0, text/*', 'application/json'],
   ['application/json;q=0, */*', 'text/csv'],
   ['text/csv;q=2', 'application/json'],
+  ['text/csv;q=', 'application/json'],
   ['text/csv; charset=utf-8; q=0.9, application/json; q=0.8', 'text/csv'],
 ] as const)
   it(`the media type for ${accept} is ${chosen} (RFC 9110 §12.5.1)`, () =>

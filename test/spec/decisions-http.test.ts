@@ -34,7 +34,7 @@ const MALFORMED: Record<string, string | Uint8Array> = {
 
 /** What is in the header block, and its path and headers for a block of so many bytes. */
 const HEADER_BLOCKS: Record<string, (size: number) => readonly [path: string, headers?: string[]]> = {
-  'many headers': (size) => ['/nothing', Array(size / 64).fill('X-Large: '.padEnd(62, 'x'))],
+  'many headers': (size) => ['/nothing', Array(size / 16).fill('X-Small: xxxxx')],
   'the path': (size) => [`/${'x'.repeat(size)}`],
 }
 
