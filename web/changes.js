@@ -55,10 +55,15 @@ export async function created(book) {
   tellElsewhere(words.list.newElsewhere(quote(book.title)))
 }
 
-/** @param {Book} book as it is now. If it no longer matches the view, it leaves the list. */
-export async function updated(book) {
+/** Shows a book as it is now, in the place that it has in the list. @param {Book} book */
+export function replaced(book) {
   store.pages?.replace(book)
   if (store.selected.has(book.id)) select([book])
+}
+
+/** @param {Book} book as it is now. If it no longer matches the view, it leaves the list. */
+export async function updated(book) {
+  replaced(book)
   const { view } = store
   const isThere = await isIn(book, view).catch(() => true)
   if (view === store.view && !isThere) {

@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
-import { created, deleted, updated } from './changes.js'
+import { created, deleted, replaced, updated } from './changes.js'
 import { deleteBook } from './deletions.js'
 import { Dialog, find, openDialog, reactive, restoreFocus, tell } from './dialog.js'
 import { Edit, explain, read } from './edit.js'
@@ -182,7 +182,7 @@ function go(step) {
     // Otherwise the list says what is wrong.
     if (row === undefined && pages && isCurrent(pages) && pages.error === undefined)
       tell({ text: words.editor.notNear })
-    if (row === undefined || row + step < 0) return
+    if (row === undefined) return
     const [other] = (await readRows(row + step, row + step + 1)) ?? []
     if (other === undefined) return
     reveal(row + step)
@@ -230,8 +230,8 @@ function save(edit, isMore = false) {
     const book = await edit.save()
     saving.delete(edit)
     if (edit.theirs === null && edit.book) deleted(edit.book.id)
-    // The list shows what is stored, whatever the user decides.
-    if (edit.theirs && !book) void updated(edit.theirs)
+    // The list shows what is stored, whatever the user decides. What is saved then has to be in it.
+    if (edit.theirs && !book) replaced(edit.theirs)
     if (book) {
       if (isShown(edit)) {
         if (isMore)
