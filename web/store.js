@@ -65,8 +65,8 @@ let timer = 0
 let retrying = 0
 let slowTimer = 0
 let counting = new AbortController()
-/** Whether the service did not answer the last request for books. */
-let isAway = false
+/** Whether the last request for books has failed. */
+let hasFailed = false
 /** When the search or a filter was last typed into, by the clock of `performance`. */
 let lastTyped = Number.NEGATIVE_INFINITY
 
@@ -140,11 +140,11 @@ function arrived(some) {
   if (some !== store.pages) return
   // The service refuses its cursors after a restart with another secret.
   if (some.error instanceof Refused && some.error.status === 400 && some.length > 0) return void load(top)
-  const wasAway = isAway
-  isAway = some.error !== undefined && !(some.error instanceof Refused)
+  const hadFailed = hasFailed
+  hasFailed = some.error !== undefined
   clearTimeout(retrying)
-  if (isAway) retrying = setTimeout(() => store.pages.retry(), AWAY_PAUSE)
-  else if (wasAway) changed()
+  if (!hasFailed) hadFailed && changed()
+  else if (!(some.error instanceof Refused)) retrying = setTimeout(() => store.pages.retry(), AWAY_PAUSE)
 }
 
 /**
