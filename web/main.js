@@ -265,7 +265,7 @@ function content() {
   if (error !== undefined && pages.length === 0) {
     if (!(error instanceof Refused))
       return state(awayText(error), words.list.retrying, words.list.retryNow, retry)
-    return error.status === 400 || error.status === 431
+    return [400, 414, 431].includes(error.status)
       ? state(words.list.tooLong, words.list.tooLongHint, words.showAll, showAll)
       : state(words.list.failed, error.message, words.list.tryAgain, retry)
   }

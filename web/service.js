@@ -129,7 +129,8 @@ async function send(method, path, { body, headers, signal, keepalive = false }) 
     if (status === 503) throw new Away(words.busy)
     throw new Refused(status, envelope.message)
   }
-  if (status === 413) throw new Refused(status, words.editor.tooLong)
+  // Proxies have limits of their own for bodies, addresses and headers.
+  if ([413, 414, 431].includes(status)) throw new Refused(status, words.editor.tooLong)
   const isBasic = /^basic\b/i.test(response.headers.get('www-authenticate') ?? '')
   const { redirect, basic } = words.proxy
   throw foreign(status, mediaType, type === 'opaqueredirect' ? redirect : isBasic ? basic : undefined)

@@ -38,6 +38,8 @@ const WAYS = {
 
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 const JSON_TYPE = { 'content-type': 'application/json' }
+/** Of a file that ends early. */
+const CUT = { 'content-type': 'text/csv', 'content-length': '1000', connection: 'close' }
 const BASIC = { ...HTML, 'www-authenticate': 'Basic realm="Restricted"' }
 
 /** What a proxy answers once its own log-in has ended, and what the page says of it. */
@@ -107,14 +109,19 @@ describe('the web page says who refuses a large file', { skip: browserMissing },
   const browser = usePages()
 
   it('nginx in front of the service', { skip: NGINX.missing }, async () => {
-    await using nginx = await openNginx(service.url, 'client_max_body_size 20k;')
+    const limits = 'client_max_body_size 20k; large_client_header_buffers 4 1k;'
+    await using nginx = await openNginx(service.url, limits)
     const page = await openCatalogue(browser(), nginx.url)
     await page.chooseFile(Buffer.alloc(600_000, 'title,author,year\n'))
     await page.shows('A proxy in front of the service does not accept files this large')
     await page.button('Close').click()
     await page.getByRole('main').getByRole('button', { name: 'Add book' }).click()
-    await page.fillIn({ Title: 'word '.repeat(5000) })
+    await page.fillIn({ Title: 'word'.repeat(6000), Author: 'A' })
     await page.choose('Save', 'Title and author are too long.')
+    // Nor does it accept so long an address.
+    await page.search('言'.repeat(300))
+    await page.shows('Too many words to search for')
+    assert.equal(await page.button('Reload').count(), 0)
   })
 
   it('the service', async () => {
@@ -171,9 +178,10 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
       await page.shows('“Kindred” was not saved.')
     }
     await page.search('kind')
-    await page.openBook('Kindred', { Author: 'Octavia' })
-    wall = WALLS[0]
+    const before = await page.hold('GET', /q=Kindred/, () => page.openBook('Kindred', { Author: 'Octavia' }))
+    wall = WALLS[1]
     await page.choose('Save', 'Your changes are still here')
+    await before.release()
     await page.assertAccessible()
     await page.button('Reload').click()
     // The service did not lose the log-in to itself, and nobody is asked whether to discard anything.
@@ -200,7 +208,12 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     assert.equal(await page.dialog().count(), 0)
   })
 
-  it('offers no reload when the proxy does not reach the service, and asks before one that keeps nothing', async () => {
+  it('offers no reload when the proxy does not reach the service, or only for a while, and asks before one that keeps nothing', async () => {
+    await page.chooseInMenu('Export…')
+    wall = { says: '', status: 200, headers: CUT, body: 'id,title,author,year' }
+    await page.choose('CSV for programs', 'The connection was lost. Nothing was exported.')
+    await page.cancel()
+    wall = undefined
     await page.openBook('Kindred', { Author: 'Unkept' })
     wall = { says: '', status: 502, headers: HTML, body: '' }
     await page.choose('Save', 'The service is not responding. Your changes are still here')
