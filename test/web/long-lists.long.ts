@@ -79,6 +79,15 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
         await page.showsExactly('1 book')
         await page.goBack()
         await isInSight(500)
+        // Whoever goes on before its books arrive is not led to this place.
+        for (const goOn of [() => page.scrollTo(50 * 36), () => page.search('volume 50')]) {
+          await scrollTo(500)
+          const held = await page.hold('GET', /limit=1000/, () => page.reload())
+          await goOn()
+          await isInSight(50)
+          await held.release()
+          await isInSight(50)
+        }
       }
     })
 

@@ -133,9 +133,15 @@ describe('a book that was added on the web page', { skip: browserMissing }, () =
 
   it('is the first in the order by default, except in a search, which has the best match first', async () => {
     await page.list(service.url, 'Volume 2499')
+    await page.shows(/^2,5\d\d books$/)
+    await page.scrollTo(105 * 36)
+    await page.link('Volume 2390').waitFor()
+    const atPlace = await page.hold('GET', /after=/)
     await add('Newest', '1')
-    await page.showsTitles('Newest')
     await isMarked('Newest')
+    // The list does not go on to where it was.
+    await atPlace.release()
+    await page.isInSight('.row.added')
     // Chosen again, the order by default is not kept for a search.
     await page.sortBy('Title A–Z')
     await page.sortBy('Newest added')
