@@ -16,6 +16,7 @@ const KNOWN: Record<string, readonly [string, string[]?]> = {
     ['Titel', 'Verfasser', 'Jahr'],
   ],
   'list.json': ['[{"title":"T","author":"A","year":1}]'],
+  'lines.jsonl': ['{"title":"T","author":"A","year":1}\n'],
 }
 
 /** Files whose columns are asked for: what is chosen after a question, and the book that is stored. */
@@ -218,7 +219,6 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await page.assertAccessible('import-goes-on')
     await page.button('Open').click()
     assert.equal(await notice.count(), 0)
-    await page.assertAccessible('import-sending')
     await page.choose('Cancel import', 'Import cancelled. Nothing was imported.')
     assert.deepEqual(await stored('Cancelled'), [])
     await limitUpload(-1)
@@ -252,7 +252,6 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await importBooks('Before', 1)
     await importBooks('Shown', 4)
     assert.equal(await page.button('Undo import').count(), 1)
-    await page.assertAccessible('imported')
     await page.button('Undo import').click()
     // What belongs to the page is not offered in a dialog.
     assert.equal(await page.button('Show').count(), 0)
@@ -262,6 +261,11 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await page.openBook('Shown 1', { Year: '1977' })
     await page.choose('Save', 'Saved “Shown 1”.')
     await page.deleteBook('Shown 0')
+    // None are selected in a list that is chosen meanwhile.
+    const held = await page.hold('GET', /sort=-id&limit=1000/, () => page.button('Show').click())
+    await page.search('before', 'Before 0')
+    await held.release()
+    assert.equal(await page.locator('.selection button').count(), 0)
     await page.button('Show').click()
     await page.showsTitles('Shown 3', 'Shown 2', 'Shown 1', 'Before 0')
     await page.showsExactly('3 selected')
@@ -297,6 +301,10 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     assert.ok(part > 0 && part < 1, String(part))
     await page.button('Open').click()
     assert.equal(await notice.count(), 0)
+    await page.escape()
+    await page.locator('.row input').first().click()
+    await page.button('Edit…').click()
+    await page.getByRole('dialog', { name: 'Undo import' }).waitFor()
     await page.button('Stop').click()
     released.resolve()
     const result = page.getByText(/^Deleted \d+ books\. Stopped: \d+ books left\.$/)

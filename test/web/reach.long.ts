@@ -138,6 +138,8 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.locator('.row .title').first().waitFor()
       await page.scrollTo(0)
     }
+    await page.setViewportSize({ width: 1100, height: 2500 })
+    await page.link('Volume 55').waitFor()
   })
 
   it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {

@@ -21,6 +21,7 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.choose('Load sample books', 'Try again in a moment.')
     await page.button('Load sample books').dblclick()
     await page.shows('Imported 132 books.')
+    await page.waitUntil(`document.querySelectorAll('.authors li').length === 8`)
     await other.choose('Load sample books', 'The books that were ready to import are in the catalogue.')
     await page.showsTitles('The Epic of Gilgamesh')
     assert.equal((await service.listBooks('limit=1000')).length, 132)
@@ -47,16 +48,17 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.showsTitles('Beloved')
   })
 
-  it('books that cannot be counted, and an author that the service has cut, to whom no bar leads', async () => {
+  it('books that cannot be counted, and no author, or one that the service has cut, to whom no bar leads', async () => {
     await page.route('**/books/statistics*', (route) => route.abort(), { times: 1 })
     await page.choose('Statistics', 'Statistics are not available right now.')
     await page.locator('.authors').waitFor()
     await page.hides('Statistics are not available right now.')
     const author = 'Cut '.repeat(100).trim()
     await service.createBook({ title: 'Cut', author, year: 1 })
-    await page.goto(`${service.url}/?author=${author}`)
+    await service.createBook({ title: 'Cut', author: '', year: 1 })
+    await page.goto(`${service.url}/?q=cut`)
     await page.button('Statistics').click()
-    await page.locator('.authors').getByText('1 book').waitFor()
+    await page.locator('.authors', { hasText: '(no author)' }).waitFor()
     assert.equal(await page.locator('.authors button').count(), 0)
   })
 
@@ -111,10 +113,8 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.button('Unknown year: 1 book').click()
     await page.button('Years: unknown year, clear this filter').waitFor()
     await page.showsTitles('Of 0')
-    for (const width of [1100, 360]) {
-      await page.setViewportSize({ width, height: 740 })
-      await page.assertAccessible(`charts-${width}`)
-    }
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.assertAccessible('charts-360')
     await page.button('Clear all').click()
     await page.link('Beloved').waitFor()
   })
