@@ -143,8 +143,9 @@ function arrived(some) {
   const hadFailed = hasFailed
   hasFailed = some.error !== undefined
   clearTimeout(retrying)
-  if (!hasFailed) hadFailed && changed()
-  else if (!(some.error instanceof Refused)) retrying = setTimeout(() => store.pages.retry(), AWAY_PAUSE)
+  if (hadFailed && !hasFailed) changed()
+  if (hasFailed && !(some.error instanceof Refused))
+    retrying = setTimeout(() => store.pages.retry(), AWAY_PAUSE)
 }
 
 /**
