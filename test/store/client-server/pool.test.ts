@@ -7,6 +7,7 @@ import type { ErrorMeaning } from '../../../src/store/client-server/errors.ts'
 import type { RunOptions } from '../../../src/store/client-server/pool.ts'
 import { queriesOf } from '../../../src/store/client-server/queries.ts'
 import { BookIndexer } from '../../../src/store/client-server/search-indexer.ts'
+import { dialectOf } from '../../../src/store/postgres/dialect.ts'
 import {
   begin,
   beginAll,
@@ -60,16 +61,14 @@ async function passSlowly(time: number): Promise<void> {
 describe('a pool of connections', () => {
   it('serves what came first, whatever it is for, once there is a connection for it', async () => {
     const pool = newPool(1)
-    const first = await beginAll(pool, 1)
     const order: string[] = []
     const kinds = ['write', 'search', 'write', 'read', 'page', 'read'] as const
     const uses = kinds.map((kind) => pool.run(async () => void order.push(kind), { kind }))
     assert.deepEqual(pool.load(), {
       connections_used: 1,
       connections_idle: 0,
-      requests_waiting: kinds.length,
+      requests_waiting: kinds.length - 1,
     })
-    await endAll(...first)
     await Promise.all(uses)
     assert.deepEqual(order, kinds)
   })
@@ -88,6 +87,19 @@ describe('a pool of connections', () => {
     assert.equal(use.state, 'pending')
     await pass(500)
     assert.ok(use.error instanceof StoreUnavailable && use.error.reason === 'timeout')
+  })
+
+  it('answers a query that the index keeps waiting for half of its time, and says so', async () => {
+    const stale = forever
+    const words = new BookIndexer({ valuesOf: () => [], stale, store: async () => 0, isRefused: () => false })
+    const engine = { dialect: () => dialectOf('stored'), query: async () => [{ books: 1 }] }
+    const { count } = queriesOf(newPool(1), engine, words, undefined)
+    let incomplete = 0
+    const use = watch(count({ words: ['word'] }, { onIncomplete: () => incomplete++ }))
+    await pass(DEADLINE / 2 - 1)
+    assert.equal(use.state, 'pending')
+    await pass(1)
+    assert.deepEqual([use.value, incomplete], [1, 1])
   })
 
   it('has some of its connections for each kind of use, and for the searches of one client', async () => {
@@ -142,7 +154,7 @@ describe('a pool of connections', () => {
   })
 
   it('connects again only after a pause, however many wait, and tells all of them why it failed', async () => {
-    const refused = new Error('refused')
+    const refused = meaning('lost', 'connection')
     let tries = 0
     driver.connecting = async () => {
       tries++
@@ -151,9 +163,17 @@ describe('a pool of connections', () => {
     const pool = newPool(2)
     const uses = Array.from({ length: 50 }, () => watch(pool.run(self)))
     await passSlowly(DEADLINE)
-    for (const { error } of uses)
+    for (const { error } of uses) {
       assert.ok(error instanceof StoreUnavailable && error.nothingWritten && error.cause === refused)
+      assert.equal(error.reason, 'connection')
+    }
     assert.ok(tries <= (2 * DEADLINE) / 100 + 2, `${tries}`)
+    // Later, the wait has another reason.
+    driver.connecting = async () => {}
+    const [, , waiting] = await beginAll(pool, 3)
+    await pass(DEADLINE)
+    const { error } = waiting?.use ?? {}
+    assert.ok(error instanceof StoreUnavailable && error.reason === 'timeout' && error.cause === undefined)
   })
 
   it('does not use those again that were idle for long, and waits for none of them', async () => {
@@ -349,22 +369,27 @@ describe('the deadline of a use', () => {
   })
 })
 
-it('a use that is given up by its client leaves the idle connections alone', async () => {
-  const pool = newPool(2)
-  await endAll(...(await beginAll(pool, 2)))
-  await pass(1)
-  const controller = new AbortController()
-  const { signal } = controller
-  const use = watch(pool.run(forever, { kind: 'search', signal }))
-  await settle()
-  controller.abort(new Error('nobody waits'))
-  await settle()
-  assert.equal(use.error, signal.reason)
-  assert.deepEqual(
-    driver.made.map(({ state }) => state),
-    ['open', 'destroyed'],
-  )
-})
+for (const [isGivenUp, idle] of [
+  [true, 'open'],
+  [false, 'destroyed'],
+] as const)
+  it(`a use that ends too late takes the idle connections with it, not if its client gives it up: ${isGivenUp}`, async () => {
+    const pool = newPool(2)
+    await endAll(...(await beginAll(pool, 2)))
+    await pass(1)
+    const controller = new AbortController()
+    const { signal } = controller
+    const use = watch(pool.run(forever, { kind: 'search', signal }))
+    await settle()
+    if (isGivenUp) controller.abort(new Error('nobody waits'))
+    else await pass(DEADLINE)
+    await settle()
+    assert.ok(isGivenUp ? use.error === signal.reason : use.state === 'rejected')
+    assert.deepEqual(
+      driver.made.map(({ state }) => state),
+      [idle, 'destroyed'],
+    )
+  })
 
 describe('closing a pool of connections', () => {
   it('waits for what is being done, and for what waits to be done, and ends all', async () => {
@@ -382,6 +407,16 @@ describe('closing a pool of connections', () => {
     assert.deepEqual(states, ['fulfilled', 'fulfilled', 'fulfilled'])
     for (const { state } of driver.made) assert.equal(state, 'ended')
     await newPool(1).close()
+  })
+
+  it('does nothing again after it', async () => {
+    driver.connecting = () => Promise.reject(new Error('refused'))
+    const pool = newPool(1)
+    const use = watch(pool.run(self))
+    await settle()
+    await pool.close()
+    await pass(PAUSE)
+    assert.equal(use.state, 'rejected')
   })
 
   it('destroys what cannot be ended, and does not wait for a server that does not answer', async () => {

@@ -152,27 +152,6 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     assert.equal(await found(common.slice(3960, 3970)), 1)
     assert.equal(await found(rare.slice(2000, 2010)), 2)
   })
-
-  it('a book that others lock before it is indexed: searches answer without waiting for it', async (t) => {
-    const { open, query, url } = await prepare(t)
-    // Searches wait for half of this time.
-    const store = await open(4, 10_000)
-    await store.create({ title: 'Dune', author: 'A', year: 1 })
-    await using session = await openSession(url)
-    // The first pass of the index may come between the change and the lock.
-    await until('a changed book is locked', async () => {
-      await session.run('ROLLBACK')
-      await session.run("UPDATE books SET search_words_2_of = 'x' WHERE id = 1")
-      await session.run('BEGIN')
-      await session.run('SELECT id FROM books WHERE id = 1 FOR UPDATE')
-      const [row] = await query('SELECT search_words_2_of AS fingerprint FROM books WHERE id = 1')
-      return String(row?.fingerprint) === 'x'
-    })
-    let incomplete = 0
-    await store.count({ words: ['dune'] }, { onIncomplete: () => incomplete++ })
-    assert.equal(incomplete, 1)
-    await session.run('ROLLBACK')
-  })
 })
 
 async function titles(store: Store, searched: string): Promise<string[]> {
