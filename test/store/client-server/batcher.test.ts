@@ -140,8 +140,8 @@ const many = (count: number, length: number): Request[] =>
 
 useDriver()
 
-// That requests of one turn share a batch, of how many, and what becomes of them when one is refused, or when it is
-// uncertain: batches.test.ts.
+// That requests of one turn share a batch, of how many, and what becomes of them when one is refused:
+// batches.test.ts.
 describe('a batch', () => {
   it('is one of so many at a time; the next has all requests that arrived meanwhile, and is sent at once', () =>
     play(`
@@ -269,7 +269,8 @@ it('one whose batch waits for a connection until its deadline is certainly not s
   const connected = Promise.withResolvers<void>()
   driver.connecting = () => connected.promise
   const perform = async (_: unknown, requests: readonly string[]) => requests
-  const batcher = new Batcher(newPool(1), { kind: 'write', perform })
+  const keyOf = (request: string) => request.length
+  const batcher = new Batcher(newPool(1), { kind: 'write', perform, keyOf })
   const send = (request: string) => watch(batcher.do(request))
   const alone = send('alone')
   await pass(500)
@@ -282,6 +283,10 @@ it('one whose batch waits for a connection until its deadline is certainly not s
   await settle()
   for (const { error } of [alone, early]) assert.ok(error instanceof StoreUnavailable && error.nothingWritten)
   assert.equal(late.value, 'late')
+  // Those behind it are.
+  const again = send('again')
+  await settle()
+  assert.equal(again.value, 'again')
 })
 
 for (const [count, length] of [
@@ -290,7 +295,7 @@ for (const [count, length] of [
 ] as const)
   it(`at most 5000 requests wait, with 32 Mi code units of text: more are refused, until there is room: ${length}`, async () => {
     const operation = new FakeOperation()
-    await operation.send({ name: 'first' })
+    await operation.send({ name: 'first', length: 1 })
     await operation.send(...many(count, length), { name: 'more', length: 1 })
     assert.deepEqual(operation.events, ['[first]', 'more=overload'])
     await pass(DEADLINE)
