@@ -8,10 +8,11 @@ import {
   type SchemaEditor,
 } from '../../../src/store/client-server/ensure-schema.ts'
 import { ConnectionPool } from '../../../src/store/client-server/pool.ts'
-import { DEADLINE, FakeDriver, MAX_AGE } from './fake-driver.ts'
+import { DEADLINE, FakeDriver, MAX_AGE, settle, watch } from './fake-driver.ts'
 
 const LOST = new Error('another instance makes the table')
 const DENIED = new Error('denied')
+const NOT_READY = new Error('it stops')
 
 const COLUMNS = bookColumnsOf({
   id: { sql: 'bigint', accepted: ['bigint'] },
@@ -38,6 +39,7 @@ const editorOf = (
   meaningOf: (error) => ({
     outcome: 'refused',
     isLostRace: error === LOST,
+    isNotReady: error === NOT_READY,
     ...(error === DENIED && { isDenied: true, reason: 'read_only' }),
   }),
   administration: async () => ADMINISTRATION,
@@ -80,16 +82,37 @@ describe('the table of books', () => {
   })
 })
 
-it('a missing index is left to an administrator if the account may not add it, and not if the server refuses it', async () => {
-  const group = (name: string) => ({ without: `no ${name}`, objects: [{ name, sql: `ADD ${name}` }] })
+const group = (name: string) => ({ without: `no ${name}`, objects: [{ name, sql: `ADD ${name}` }] })
+
+const newPool = () => new ConnectionPool(new FakeDriver(), { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
+
+it('an index may take long, of which the operator is told, and the start does not do without if the server stops', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  const adding = Promise.withResolvers<void>()
+  const reports: string[] = []
+  const editor = editorOf(ALL, () => adding.promise)
+  const ensuring = watch(ensureObjects(newPool(), editor, [group('first')], (text) => reports.push(text)))
+  await settle()
+  t.mock.timers.tick(3_000_000)
+  await settle()
+  assert.equal(ensuring.state, 'pending')
+  assert.match(reports.join(), /^adding indexes to the table books, during which writes may have to wait$/)
+  adding.reject(NOT_READY)
+  await settle()
+  assert.equal(ensuring.error, NOT_READY)
+})
+
+it('a missing index is left to an administrator if the account may not add it, and not if the server refuses it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const editor = editorOf(ALL, (sql) => Promise.reject(sql === 'ADD first' ? DENIED : new Error('too long')))
-  const pool = new ConnectionPool(new FakeDriver(), { size: 1, timeout: DEADLINE, maxAge: MAX_AGE })
+  const pool = newPool()
   const reports: string[] = []
   for (const names of [['first', 'second'], ['second']])
     assert.deepEqual(
       await ensureObjects(pool, editor, names.map(group), (text) => reports.push(text)),
       names.map(() => false),
     )
+  t.mock.timers.tick(10_000)
   assert.deepEqual(reports, [
     'no first (denied); no second (too long). An administrator can run this in the database d, and start the service again: USE d; ADD first;',
     'no second (too long)',
