@@ -66,6 +66,10 @@ onServers('a table of books that was there before', (engine, databases) => {
     const books = [created, ...TITLES.map(bookOf), { ...created, year: 9 }]
     const imported = await owner.import(inGroups(books), { skipExisting: true })
     assert.deepEqual(imported, { added: 1, skipped: 1 + TITLES.length })
+    // Also what was written a moment ago.
+    await run(insert(['Late']))
+    const late = inGroups([bookOf('Late', 0)])
+    assert.deepEqual(await owner.import(late, { skipExisting: true }), { added: 0, skipped: 1 })
     await assertComplete(owner)
   })
 

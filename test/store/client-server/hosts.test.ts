@@ -7,6 +7,7 @@ import { describeError } from '../../../src/errors.ts'
 import { isUnreachable } from '../../../src/store/client-server/errors.ts'
 import {
   ConnectTime,
+  checksRole,
   connectToHost,
   type HostChoice,
   isForReads,
@@ -135,6 +136,9 @@ describe('the choice of a host', () => {
       isForReads({ hosts, sessionAttrs, loadBalanceHosts: 'disable' }),
     )
     assert.deepEqual(forReads, ['any', 'read-only', 'standby', 'prefer-standby'])
+    // A node of Galera that is not ready never suits.
+    const several = [...hosts, ...hosts]
+    assert.ok(checksRole({ hosts: several, sessionAttrs: 'any', loadBalanceHosts: 'disable' }))
   })
 })
 

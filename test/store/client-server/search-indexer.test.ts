@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { wordsOfBook } from '../../../src/catalogue/search-words.js'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { BookIndexer } from '../../../src/store/client-server/search-indexer.ts'
@@ -52,6 +53,18 @@ it('the index of words on a server makes those of costly books in short turns, a
     )
     assert.ok(steps.length >= least && steps.length <= most, `${steps.length} steps`)
   }
+})
+
+it('the index of words on a server looks again for a query that comes while it is looking', async () => {
+  const first = Promise.withResolvers<[]>()
+  let looks = 0
+  const indexer = newIndexer({ stale: async () => (++looks === 1 ? first.promise : []) })
+  const before = indexer.bringUpToDate(60_000)
+  await setImmediate()
+  const during = indexer.bringUpToDate(60_000)
+  first.resolve([])
+  assert.deepEqual([await before, await during, looks], [true, true, 2])
+  await indexer.close()
 })
 
 it('the index of words on a server ends with the step that is being done', async () => {

@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
-import { readRows, serverMissing, startServer } from '../../faults/engine-servers.ts'
+import { readRows, serverMissing, startServer, until, untilUnused } from '../../faults/engine-servers.ts'
 import type { DatabaseServer } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
@@ -100,6 +100,9 @@ describe('a server of PostgreSQL that sets something for each connection', {
     const says = await refusal(open)
     const [, statement] = /array_nulls is off and has to be on, .*: (ALTER ROLE .*;)$/.exec(says) ?? []
     assert.ok(statement !== undefined, says)
+    await until('no connection is left', async () =>
+      (await pooler.command('SHOW CLIENTS')).every(({ user }) => user !== nameIn(url)),
+    )
     await run(statement)
     await pooler.command(`RECONNECT ${nameIn(url)}`)
     await useStore(await open())
@@ -149,8 +152,9 @@ describe('a server of MySQL that sets something for each connection', {
 
   it('is refused with the name of what cannot be set, and its value', async (t) => {
     const on = await startServer('mysql', { settings: { 'maximum-max-sort-length': '1024' } })
-    const { open } = await prepareDatabase(t, async () => on)
+    const { open, url } = await prepareDatabase(t, async () => on)
     t.after(() => on.remove())
     assert.match(await refusal(open), /max_sort_length is 1024 and has to be 4096/)
+    await untilUnused(on, url)
   })
 })

@@ -94,9 +94,9 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     const { open, run } = await prepareDatabase(t, databases)
     const store = await open(4, 60_000)
     await run(`CREATE TRIGGER settings BEFORE INSERT ON books FOR EACH ROW
-      SET NEW.title = CONCAT(@@session.wsrep_retry_autocommit, ' times, ', @@innodb_lock_wait_timeout, ' s')`)
+      SET NEW.title = CONCAT(@@session.wsrep_retry_autocommit, ' times, ', @@innodb_lock_wait_timeout, ' s, ', @@lock_wait_timeout, ' s')`)
     const { id } = await store.create(BOOK)
-    assert.equal((await store.find(id))?.title, '0 times, 59 s')
+    assert.equal((await store.find(id))?.title, '0 times, 59 s, 59 s')
   })
 
   it('looks up the words of each book by the book, also with the statistics of an empty table', async (t) => {

@@ -21,6 +21,8 @@ const transactions = (server: DatabaseServer) => server.query("SHOW GLOBAL STATU
 const SLEEPING = `
   SELECT 1 FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)' AND command = 'Query'`
 
+const CONNECTIONS = "SELECT 1 FROM information_schema.processlist WHERE user = 'u'"
+
 describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
   let writable: DatabaseServer
   let readOnly: DatabaseServer
@@ -131,5 +133,6 @@ describe('several hosts with MariaDB', { skip: engineMissing('mysql') }, () => {
     await driver.cancel(others)
     await slept
     for (const connection of [own, others]) await driver.end(connection)
+    await until('no connection is left', async () => (await readOnly.query(CONNECTIONS)).length === 0)
   })
 })

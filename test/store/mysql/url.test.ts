@@ -53,6 +53,7 @@ describe('the URL of a MySQL database', () => {
   for (const [text, message] of [
     ['mysql://u:p@h/', /names no database/],
     ['mysql://u:p@h1,h2/d?socket=/s', /several hosts/],
+    ['mysql://u:p@h1,/d', /several hosts/],
     ['mysql://u:p@h/d?target_session_attrs=', /target_session_attrs other than any, read-write/],
     // What other clients, and providers, write.
     ['mysql://u:p@h/d?ssl=true', /the parameter "ssl", which is not known; known are ssl-mode .*, ssl-ca, /],

@@ -125,6 +125,7 @@ describe('the variables of libpq', () => {
   const environment = { PGHOSTADDR: '::1', PGDATABASE: 'd', PGUSER: 'u', PGAPPNAME: 'a' }
 
   means(
+    ['hostaddr=::1', { host: '::1' }, { PGHOST: 'a' }],
     ['dbname=', { host: '::1', database: 'd', user: 'u', applicationName: 'a' }, environment],
     [
       'postgres://v@?application_name=b',
@@ -137,8 +138,9 @@ describe('the variables of libpq', () => {
     ['host=h', /both host and hostaddr \(PGHOSTADDR\)/, environment],
     ['host=h', /gssencmode other than/, { PGGSSENCMODE: 'require' }],
     ['host=h', /sslnegotiation other than/, { PGSSLNEGOTIATION: 'direct' }],
-    ['host=h', /cannot be used with the variable PGSERVICE/, { PGSERVICE: 's' }],
-    ['host=h', /cannot be used with the variable PGREQUIREAUTH/, { PGREQUIREAUTH: 'scram-sha-256' }],
+    ...'SERVICE REQUIREAUTH REQUIREPEER REQUIRESSL SSLCRL SSLCRLDIR SSLMINPROTOCOLVERSION'
+      .split(' ')
+      .map((name) => ['host=h', RegExp(`the variable PG${name}: unset`), { [`PG${name}`]: 'x' }] as const),
     ['host=h', /in place of the name/, { PGDATABASE: 'postgres://u:p@h/d' }],
   )
 })
