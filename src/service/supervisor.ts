@@ -104,18 +104,17 @@ export function supervise(
   async function replace(thread: HttpThread): Promise<void> {
     const { signal } = stopping
     let next = Promise.resolve(thread)
-    for (let pause = MIN_PAUSE; ; ) {
+    for (let pause = 0; ; ) {
       const startedAt = Date.now()
       const err = await next.then(
         ({ death }) => death,
         (error: unknown) => error,
       )
       if (signal.aborted) return
-      if (Date.now() - startedAt > SHORT_LIFE) pause = MIN_PAUSE
+      pause = pauseAfter(Date.now() - startedAt, pause)
       log.error({ err, pause }, 'a thread died with its connections, and is replaced')
       // The pause ends at once when the service stops, and `add` then refuses.
       await sleep(pause, undefined, { signal }).catch(() => {})
-      pause = Math.min(2 * pause, MAX_PAUSE)
       next = add()
     }
   }
@@ -161,6 +160,11 @@ export function supervise(
       return [own, ...threads.flat()]
     },
   }
+}
+
+/** The pause before a thread is replaced. All values are in milliseconds. @param last 0 before the first death. */
+export function pauseAfter(lifetime: number, last: number): number {
+  return last === 0 || lifetime > SHORT_LIFE ? MIN_PAUSE : Math.min(2 * last, MAX_PAUSE)
 }
 
 /** The system or a memory limit may prevent a thread from running. A stack does not help then. */

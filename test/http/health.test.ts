@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import { stopListening } from '../../src/http/listen.ts'
 import { logIn } from '../support/client.ts'
@@ -125,6 +127,9 @@ it('while the database cannot be written, the service is not ready, reads go on,
   // Since a write has succeeded, none is needed to find out.
   limitFiles('4096')
   assert.equal(await textOf(`${service.url}/readyz`), READY)
+  using database = new DatabaseSync(join(directory.path, 'books.db'))
+  database.exec('ALTER TABLE books RENAME TO elsewhere')
+  assert.equal(await textOf(`${service.url}/readyz`), UNAVAILABLE, 'it cannot be read')
   await service.stop()
   assert.match(service.output(), /"route":"\/readyz".*"the store is not ready: disk I\/O error"/)
 })

@@ -42,6 +42,7 @@ it('the log tells of start, stop, a warning and each failure of ours, and of not
   const get = async (path: string) =>
     (await fetch(service.url + path, { headers: { authorization, 'x-request-id': 'mine' } })).status
   assert.equal(await get('/book/x'), 404)
+  assert.equal(await get('/books?q=nothing'), 200)
   truncateSync(path, 4096)
   assert.equal(await get('/book/250'), 500)
   assert.equal((await fetch(`${service.url}/token`, { method: 'POST', body: '{}' })).status, 401)

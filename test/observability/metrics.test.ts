@@ -91,11 +91,10 @@ describe('the metrics', () => {
 
   it('have the buckets that dashboards are made for', async () => {
     const now = await samples()
+    const seconds = '0.0005 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 +Inf'
     for (const [metric, bounds] of [
-      [
-        'http_request_duration_seconds',
-        '0.0005 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 +Inf',
-      ],
+      ['http_request_duration_seconds', seconds],
+      ['store_operation_duration_seconds', seconds],
       ['store_group_commit_writes', '1 2 4 8 16 32 64 128 256 512 1024 +Inf'],
     ] as const) {
       const found = now.flatMap(({ name, labels }) => (name === `${metric}_bucket` ? labels.le : []))
@@ -173,6 +172,7 @@ describe('the metrics', () => {
         ['delay', 'average'],
         ['start', 'omit'],
         ['used', 'sum'],
+        ['process_files', 'sum'],
       ] as const)
         new Gauge({ name, help: 'of the test', aggregator, registers: [registry] }).set(value)
       return registry.getMetricsAsJSON()
@@ -184,6 +184,7 @@ describe('the metrics', () => {
         ['delay', 5],
         ['start', 2],
         ['used', 10],
+        ['process_files', 2],
       ],
     )
   })
