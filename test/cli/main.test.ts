@@ -67,7 +67,11 @@ it('warns of a second service on one SQLite file, whatever its name, unless the 
 
 it('SIGUSR1 opens no inspector, no terminal escape gets into the log; SIGINT lets a request in flight finish, and ends with code 0', async () => {
   const directory = newDirectory()
-  const service = await startService(directory, { LOG_LEVEL: 'debug', TRUST_PROXY: 'true' })
+  const service = await startService(directory, {
+    LOG_LEVEL: 'debug',
+    TRUST_PROXY: 'true',
+    DB_URL: 'sqlite:\x7f.db',
+  })
   service.process.kill('SIGUSR1')
   await fetch(`${service.url}/${encodeURIComponent('\n\x1b[2J')}`, {
     headers: { 'x-forwarded-for': '\x9b31m' },
@@ -78,7 +82,7 @@ it('SIGUSR1 opens no inspector, no terminal escape gets into the log; SIGINT let
   request.finish()
   assert.match(await request.response(), /^HTTP\/1\.1 200 .*"Token generated successfully"/s)
   assert.deepEqual(await ended, { code: 0, signal: null })
-  assert.deepEqual(readdirSync(directory), ['books.db'], 'a closed database has no WAL beside it')
+  assert.deepEqual(readdirSync(directory), ['\x7f.db'], 'a closed database has no WAL beside it')
   assert.doesNotMatch(service.output(), /Debugger/)
   assert.match(service.output(), /"ip":"\\u009b31m"/)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
