@@ -33,7 +33,8 @@ describe('a queue in which clients take turns', () => {
     assert.equal(take(queue), 'a1')
     queue.add(item('c1'))
     assert.equal(nameOf(queue.peek()), 'b1')
-    assert.equal(takeAll(queue), 'b1 c1 a2 b2 a3')
+    queue.add(item('d1'))
+    assert.equal(takeAll(queue), 'b1 c1 a2 d1 b2 a3')
   })
 
   it('passes over a client that may not have its turn, which then comes first', () => {

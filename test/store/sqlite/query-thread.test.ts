@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate, setTimeout } from 'node:timers/promises'
@@ -105,6 +106,7 @@ describe('a query on SQLite', () => {
     await untilRunning()
     next.abort(reason)
     await statistics
+    for (const { signal } of [controller, next]) assert.deepEqual(getEventListeners(signal, 'abort'), [])
     // So many that the statement stays the same.
     end(2 * FEW_BOOKS)
     assert.equal((await store.page(NEWEST_OF_YEARS, undefined, PLENTY)).count, 1)
