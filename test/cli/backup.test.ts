@@ -22,32 +22,6 @@ import { assertWritten, runAll } from './transcript.ts'
 describe('backup of a database in use', () => {
   const service = useService()
   const run = (...args: string[]) => runCommand(service.directory, { DB_URL: 'sqlite:books.db' }, ...args)
-  const create = () => service.createBook({ title: 'x'.repeat(2000), author: 'A', year: 1 })
-
-  it('holds every write that was acknowledged before it began', async () => {
-    const before: number[] = []
-    while (before.length < 50) before.push(await create())
-    let done = false
-    const writers = Array.from({ length: 8 }, async () => {
-      while (!done) await create()
-    })
-    const { code, stderr } = await run('backup', 'copy.db')
-    done = true
-    await Promise.all(writers)
-    assert.equal(code, 0, stderr)
-    using copy = new DatabaseSync(join(service.directory, 'copy.db'))
-    assert.equal(copy.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
-    const stored = new Set(
-      copy
-        .prepare('SELECT id FROM books')
-        .all()
-        .map(({ id }) => id),
-    )
-    assert.deepEqual(
-      before.filter((id) => !stored.has(id)),
-      [],
-    )
-  })
 
   it('is for the same people as the database, which is for its user alone unless somebody opens it', async (t) => {
     const umask = process.umask(0o022)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { partFileOf } from '../../src/store/durable-files.ts'
@@ -47,6 +47,28 @@ describe('what survives a power cut', { skip: straceMissing }, () => {
       const names = readdirSync(directory).filter((name) => code === '' || name !== basename(part))
       assert.deepEqual(names, left === undefined ? [] : ['new'])
       if (left !== undefined) assert.equal(readFileSync(path, 'utf8'), left)
+      remove()
+    })
+
+  for (const [what, faults, code, ...left] of [
+    ['is flushed to the disk before', [flushFails(1)], 'EIO', 'old', undefined],
+    ['is flushed to the disk with its name', [flushFails(2)], 'EIO', 'new', 'old'],
+    [
+      'copies and flushes the other where files cannot have two',
+      [NO_LINKS, flushFails(2)],
+      'EIO',
+      'old',
+      'old',
+    ],
+    ['overwrites nothing with the other', [], 'EEXIST', 'old', 'older'],
+  ] as const)
+    it(`is a file that takes the place of another: it ${what}`, () => {
+      const { path: directory, remove } = temporaryDirectory()
+      const paths = ['new', 'old', 'older'].map((name) => join(directory, name))
+      for (const path of paths.slice(0, code === 'EEXIST' ? 3 : 2)) writeFileSync(path, basename(path))
+      assert.equal(callWhile(faults, SOURCE, 'replaceFile', ...paths), code)
+      const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
+      assert.deepEqual(paths.slice(1).map(textOf), left)
       remove()
     })
 })
