@@ -212,6 +212,17 @@ describe('when the thread that writes dies', () => {
     assert.deepEqual(titlesOf(await listAll(store)), ['later'])
   })
 
+  it('before it has heard of a client, another one serves that, until the file is closed', async () => {
+    const { connect, close } = prepareSqlite(file.path, () => {})
+    await setImmediate()
+    const death = thread.terminate()
+    const client = new ThreadClient<WriterFunctions>('writer', connect)
+    assert.equal(await client.call('delete', 1, undefined), false)
+    await death
+    await close()
+    await assert.rejects(connect('writer'), /the store is closed/)
+  })
+
   it('because the file is not to be opened, writes are refused until it is', async () => {
     await create('before')
     await thread.terminate()
