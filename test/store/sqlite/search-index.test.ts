@@ -357,7 +357,8 @@ describe('the index of a SQLite file', () => {
     }
     for (const [order, filter] of [[by('title')], [by('year', 'title'), {}]] as const) {
       assert.equal((await readPage(order, filter)).count, 1)
-      assert.ok(rows < 100, `it read ${rows} rows, sorted by ${JSON.stringify(order)}`)
+      // Theirs come first by title.
+      assert.ok(rows < 100 + written, `it read ${rows} rows, sorted by ${JSON.stringify(order)}`)
     }
     // An import may have dropped one since the index was found current.
     other.exec('DROP INDEX book_keys_year; DROP INDEX book_keys_title')
