@@ -134,9 +134,6 @@ src/http/failure-log.ts if-never
 src/http/failure-log.ts number
   end: 0,
   The failure that begins an outage sets it.
-src/http/gate.ts if-never
-  if (!/[%#]/.test(url)) return url
-  What follows leaves such a URL as it is.
 src/http/graceful-shutdown.ts number
   const THREAD_TIME = 500
   A process that is killed ends a little earlier or later.
