@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import { allMutants, testRows } from './mutations/mutants.ts'
-import { unobservableOf } from './mutations/unobservable.ts'
+import { allMutants, testRows, unobservableOf } from './mutations/mutants.ts'
 import { SCRIPTS } from './run-all.ts'
 
 const ROOT = join(import.meta.dirname, '..')

@@ -113,6 +113,27 @@ export function mutantsOf(file: string): Mutant[] {
   )
 }
 
+/**
+ * Finds the mistakes that change nothing that can be observed. Each entry of the list has the file and the operators, as
+ * in the ids; the line; and the reason.
+ * @returns those that have an entry. @throws Error for an entry whose line or operator is no longer there.
+ */
+export function unobservableOf(candidates: readonly Mutant[]): ReadonlySet<Mutant> {
+  const list = readFileSync(join(import.meta.dirname, 'unobservable.txt'), 'utf8')
+  const entries = list.matchAll(/^(\S+) (.*)\n {2}(.*)\n {2}.*\n/gm)
+  const found = Array.from(entries).flatMap(([, file, operators = '', line]) =>
+    operators.split(' ').flatMap((operator) => {
+      const mutants = candidates.filter(
+        (mutant) => mutant.file === file && mutant.line === line && mutant.operator === operator,
+      )
+      if (mutants.length === 0)
+        throw new Error(`test/mutations/unobservable.txt: no ${operator} in ${file}: ${line}`)
+      return mutants
+    }),
+  )
+  return new Set(found)
+}
+
 /** Where the parenthesis ends that was opened before this place. */
 function closing(code: string, begin: number): number {
   let depth = 1

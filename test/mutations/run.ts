@@ -15,8 +15,7 @@ import { SERVER_VARIABLES, startSharedServer } from '../support/engines.ts'
 import { endFiles, FAILED_TEST, runFile, share } from '../support/run-file.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { type Coverage, hasRun, readCoverage } from './coverage.ts'
-import { allMutants, type Mutant, testRows } from './mutants.ts'
-import { unobservableOf } from './unobservable.ts'
+import { allMutants, type Mutant, testRows, unobservableOf } from './mutants.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
