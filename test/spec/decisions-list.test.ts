@@ -277,7 +277,7 @@ for (const target of targets())
         new URLSearchParams(next(await list(`${filter}&${query}`))).get('after') ?? ''
       for (const [query, ...others] of [
         ['sort=title', 'sort=-title', 'sort=title,year', 'sort=id', 'q=word', 'count=true'],
-        ['q=word', 'q=wor', 'q=word+w', 'q=word+word'],
+        ['q=word', 'q=wor', 'q=word+w', 'q=word+word', 'q=the+word'],
         ['q=word+w', 'q=w+word'],
       ] as const) {
         const cursor = await cursorOf(query)
