@@ -127,7 +127,7 @@ it('while the database cannot be written, the service is not ready, reads go on,
   // Since a write has succeeded, none is needed to find out.
   limitFiles('4096')
   assert.equal(await textOf(`${service.url}/readyz`), READY)
-  using database = new DatabaseSync(join(directory.path, 'books.db'))
+  using database = new DatabaseSync(join(directory.path, 'books.db'), { timeout: 60_000 })
   database.exec('ALTER TABLE books RENAME TO elsewhere')
   assert.equal(await textOf(`${service.url}/readyz`), UNAVAILABLE, 'it cannot be read')
   await service.stop()
