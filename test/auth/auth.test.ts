@@ -9,11 +9,11 @@ const LIFETIME = 900
 
 const newAuth = (secret = SECRET) => new Auth(ACCOUNT, secret)
 
-it('the login of the account is told from one whose UTF-8 is the same, and whose fields are swapped', () => {
-  const account = { username: 'u', password: '\ud800' }
+it('the login of the account is told from one that is canonically equivalent, has the same UTF-8, or swaps the fields', () => {
+  const account = { username: 'e\u0301', password: '\ud800' }
   const auth = new Auth(account, SECRET)
   assert.ok(auth.matches(account))
-  for (const other of [{ password: '\ufffd' }, { username: '\ud800', password: 'u' }])
+  for (const other of [{ username: 'é' }, { password: '\ufffd' }, { username: '\ud800', password: 'u' }])
     assert.ok(!auth.matches({ ...account, ...other }))
 })
 

@@ -21,7 +21,7 @@ describe('NDJSON', () => {
     '{"title":["a"],"author":"A","year":1}': 'title: an array is not text',
     '{"title":"\\ud800","author":"A","year":1}': 'title: "�" is not well-formed Unicode',
     '{"title":"T","author":null,"year":1}': 'author: null is not text',
-    '{"title":"T","author":"A","year":"1979"}': 'year: "1979" is text, not a number',
+    '{"title":"T","author":"A","year":"-1979"}': 'year: "-1979" is text, not a number',
     '{}': 'title: is missing',
   }))
     it(`is refused with ${line}: ${reason}`, async () => {

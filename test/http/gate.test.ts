@@ -38,13 +38,14 @@ for (const [line, status, message] of [
   ['GET /book/\xc0\xb1', 400, 'Bad request'],
   ['OPTIONS *', 404, 'Not found'],
   ['GET /openapi-json', 404, 'Not found'],
+  ['DELETE /books?x=1', 405, 'Method not allowed'],
 ] as const)
   it(`the path counts as it was sent: ${line}: ${message}`, async () =>
     assertFailure(await send(line), status, message))
 
 it('a known path with another method is 405 with Allow before a body is sent, whatever the method', async () => {
   for (const method of ['PATCH', 'OPTIONS', 'QUERY', 'M-SEARCH']) {
-    const response = await send(`${method} /book/abc?x=1`, 'Content-Length: 9999999')
+    const response = await send(`${method} /book/abc`, 'Content-Length: 9999999')
     assertFailure(response, 405, 'Method not allowed')
     assert.equal(response.headers.get('allow'), 'DELETE, GET, HEAD, PUT')
   }
