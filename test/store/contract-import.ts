@@ -64,7 +64,11 @@ export function importContract(prepare: () => Promise<TestData>): void {
     async function* watched(): AsyncGenerator<NewBook[]> {
       for (let i = 0; i < 5; i++) {
         yield [{ ...BOOK, year: i }]
-        t.mock.timers.tick(3_600_000)
+        if (i === 0) {
+          t.mock.timers.tick(5 * 3_600_000)
+          // In a time that stands still, a pause after a connection that failed would never end.
+          t.mock.timers.reset()
+        }
         await opened.store.create({ ...BOOK, title: 'meanwhile' })
         seen.push((await fields()).length)
       }
@@ -72,8 +76,6 @@ export function importContract(prepare: () => Promise<TestData>): void {
     assert.deepEqual(await opened.store.import(watched()), { added: 5, skipped: 0 })
     assert.deepEqual(seen, [1, 2, 3, 4, 5])
     assert.equal((await fields()).length, 10)
-    // The store is closed in real time.
-    t.mock.timers.reset()
   })
 
   it('passes over what is there already, to the byte, if it is asked to', async () => {
