@@ -129,8 +129,7 @@ async function readBook(id) {
   try {
     const known = [...saving, ...failed.keys()].find(({ book }) => book?.id === id)
     const edit = known ?? new Edit(await read(id, { signal }))
-    const isFree = (openDialog()?.id ?? 'editor') === 'editor'
-    if (!signal.aborted && isFree && store.view === seen) open(edit)
+    if (!signal.aborted && store.view === seen) open(edit)
   } catch (error) {
     if (signal.aborted) return
     tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })

@@ -128,7 +128,12 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     await closeWith('Close', /dry_run=true/)
     await page.chooseInMenu('Export…')
     await page.hold('GET', /spreadsheet=true/, () => page.button('CSV for spreadsheets').click())
+    // Pressing it again asks for no second file.
+    let others = 0
+    page.on('request', () => others++)
+    await page.keys('Enter')
     await closeWith('Cancel', /spreadsheet=true/)
+    assert.equal(others, 0)
   })
 
   it('of an import that failed opens no dialog over another', async () => {
