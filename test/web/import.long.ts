@@ -269,6 +269,11 @@ describe('an import that the user of the web page takes back', { skip: browserMi
     await page.button('Show').click()
     await page.showsTitles('Shown 3', 'Shown 2', 'Shown 1', 'Before 0')
     await page.showsExactly('3 selected')
+    // Showing the same again is no step of the history.
+    const steps = await page.evaluate('history.length')
+    await page.button('Show').click()
+    await page.showsExactly('3 selected')
+    assert.equal(await page.evaluate('history.length'), steps)
     const [file] = await Promise.all([page.waitForEvent('download'), page.button('Export CSV').click()])
     assert.match(readFileSync(await file.path(), 'utf8'), /"Shown 1","Shown","1977"/)
     await page.choose('Undo import', 'This deletes the 4 books added from “Shown.csv”.')
