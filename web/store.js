@@ -266,7 +266,8 @@ function writeAddress(how) {
   const address = (query === '' ? location.pathname : `?${query}`) + location.hash
   const goesOn = how === 'typed' && performance.now() - lastTyped < ONE_STEP
   lastTyped = how === 'typed' ? performance.now() : Number.NEGATIVE_INFINITY
-  if (goesOn || new URL(address, location.href).href === location.href) history.replaceState(null, '', address)
+  if (goesOn || new URL(address, location.href).href === location.href)
+    history.replaceState(null, '', address)
   else history.pushState(null, '', address)
 }
 

@@ -103,6 +103,9 @@ const ACCENTED = /[\x80-\u024F]/g
 const SIGNS = new RegExp(`[${PLUS}${SHARP}]+`, 'gv')
 export const WORD = new RegExp(`[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:(?<=[a-z0-9])${SIGNS.source})?`, 'gv')
 
+const BETWEEN_SPACES = /\S+/gv
+const SIMPLE = /^[a-z0-9]+$/
+
 /** In a search, signs before a letter separate words, as in "Copy+Paste". */
 const DIVIDING = new RegExp(`(?<![${PLUS}${SHARP}])${SIGNS.source}(?=[a-z])`, 'gv')
 
@@ -138,15 +141,23 @@ export const PARTS = new RegExp(
  * @returns the words of a text, each once, in linear time. A search matches the beginning of any of them.
  * @param {string} text
  */
-export function wordsOf(text) {
+export const wordsOf = (text) => [...wordsIn(text)]
+
+/** @param {string} text */
+function wordsIn(text) {
   /** @type {Set<string>} */
   const words = new Set()
-  for (const parts of wordsBetweenSpaces(fold(text.slice(0, SEARCHED_LENGTH)))) {
-    // "Catch-22" is found as catch, 22 and catch22.
-    if (parts.length > 1) words.add(cut(compose(parts.join('').replace(SIGNS, ''))))
-    for (const part of parts) addWord(part, words)
+  for (const part of fold(text.slice(0, SEARCHED_LENGTH)).match(BETWEEN_SPACES) ?? []) {
+    // Most need nothing else.
+    if (SIMPLE.test(part)) words.add(cut(part))
+    else {
+      const inside = part.match(WORD) ?? []
+      // "Catch-22" is found as catch, 22 and catch22.
+      if (inside.length > 1) words.add(cut(compose(inside.join('').replace(SIGNS, ''))))
+      for (const word of inside) addWord(word, words)
+    }
   }
-  return [...words].slice(0, MAX_WORDS)
+  return words.size > MAX_WORDS ? new Set([...words].slice(0, MAX_WORDS)) : words
 }
 
 /**
@@ -173,19 +184,15 @@ function addWord(word, words) {
 
 /** @returns the words of a search, each once. A book matches if each begins one of its words. @param {string} text */
 export function searchedWords(text) {
-  const words = wordsBetweenSpaces(fold(text).replace(DIVIDING, ' ')).flat()
+  const words = fold(text).replace(DIVIDING, ' ').match(WORD) ?? []
   return [...new Set(words.map((word) => cut(word)))]
 }
 
 /** @returns the words by which a book is found, each once. @param {Readonly<{ title: string, author: string }>} book */
 export function wordsOfBook({ title, author }) {
-  return [...new Set([...wordsOf(title), ...wordsOf(author)])]
-}
-
-/** @returns the words of each part between spaces, equal parts once. @param {string} text folded */
-function wordsBetweenSpaces(text) {
-  const parts = new Set(text.split(/\s+/v))
-  return Array.from(parts, (part) => /** @type {readonly string[]} */ (part.match(WORD) ?? []))
+  const words = wordsIn(title)
+  for (const word of wordsIn(author)) words.add(word)
+  return [...words]
 }
 
 /** Removes differences of case, accents, Unicode compatibility (NFKD) and PLAIN. @param {string} text */

@@ -21,15 +21,15 @@ export const SEPARATOR = '\u0001'
  * Articles of English, German, French, Spanish, Italian and Dutch, except those that are more often another word in a
  * different language, such as `en`, `den`, `des`, `i` and `o`: the language of a title is not known.
  */
-const ARTICLES = new Set(
-  'the a an der die das ein eine le la les un une el los las il lo gli uno una de het een'.split(' '),
-)
+const ARTICLES =
+  'the a an der die das ein eine le la les un une el los las il lo gli uno una de het een'.split(' ')
+const ONLY_ARTICLES = new RegExp(`^(?:(?:${ARTICLES.join('|')})(?: |$))*$`)
 
 const LETTER = String.raw`[\p{L}\p{N}]`
 const APOSTROPHE = "['‘’]"
 
 /** The flag `i` would take several times as long. */
-const ANY_CASE = Array.from(ARTICLES, (word) =>
+const ANY_CASE = ARTICLES.map((word) =>
   word.replace(/[a-z]/gv, (letter) => `[${letter}${letter.toUpperCase()}]`),
 )
 
@@ -91,7 +91,7 @@ function wordsInOrder(text: string, passesArticles: boolean): string {
   const article = passesArticles ? BEFORE_TITLE.exec(text) : null
   if (article !== null) {
     const others = wordsOf(text.slice(article[0].length))
-    if (others !== '' && others.split(' ').some((word) => !ARTICLES.has(word))) return others
+    if (!ONLY_ARTICLES.test(others)) return others
   }
   return wordsOf(text)
 }
