@@ -41,6 +41,11 @@ describe('a full disk', { skip: diskMissing }, () => {
     const isEnough = ({ reads }: Load) => journal.figures.refused > 500 && reads.answered > 10
     await surviveFault(service.url, journal, fillUp, isEnough, { authorLength: 1000 })
 
+    // Little room is enough.
+    const filler = disk.fillUp()
+    truncateSync(filler, statSync(filler).size - ROOM / 2)
+    assert.ok(await isReady())
+
     // Nothing was written that could have been refused.
     disk.fillUp()
     const isReadyAgain = await isReady()
