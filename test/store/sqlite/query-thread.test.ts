@@ -128,6 +128,20 @@ describe('a query on SQLite', () => {
     assert.equal(await second, 1)
   })
 
+  it('for words or of a count keeps no other page waiting', async (t) => {
+    const { store, untilRunning } = await openEndless(t)
+    const { order } = NEWEST_OF_YEARS
+    const controller = new AbortController()
+    const count = assert.rejects(store.count(SOME_YEARS, controller), reason)
+    await untilRunning()
+    // Neither would end.
+    const words = store.page({ filter: { words: ['kept'] }, order }, undefined, PLENTY, controller)
+    const search = assert.rejects(words, reason)
+    assert.equal((await store.page({ filter: {}, order }, undefined, PLENTY)).count, 1)
+    controller.abort(reason)
+    await Promise.all([count, search])
+  })
+
   it('is answered in turn with those of other clients', async (t) => {
     const { store, untilRunning } = await openEndless(t)
     const controller = new AbortController()
