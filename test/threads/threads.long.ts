@@ -150,7 +150,7 @@ describe('a service with four threads', () => {
     })
     try {
       // Each on a new connection, which any thread may get.
-      for (const _ of numbered(60)) assert.equal((await once(service.url, importing(FILE))).status, 200)
+      for (const _ of numbered(25)) assert.equal((await once(service.url, importing(FILE))).status, 200)
     } finally {
       isOver = true
       await Promise.all(writing)
