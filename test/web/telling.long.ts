@@ -60,9 +60,9 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.stopClock()
     const listed = page.waitForResponse(/q=vol&/)
     await page.getByLabel('Search').fill('vol')
-    for (const count of [0, 1, 2, 3, 4]) {
+    for (const failures of [0, 1, 2, 3, 4]) {
       await page.clock.runFor(3000)
-      await (count === 0 ? listed : until('a failed count', () => failed >= count))
+      await (failures === 0 ? listed : until('a failed count', () => failed >= failures))
       // Then the page has seen what became of the request.
       await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
     }

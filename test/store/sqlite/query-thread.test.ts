@@ -128,7 +128,7 @@ describe('a query on SQLite', () => {
     assert.equal(await second, 1)
   })
 
-  it('for words or of a count keeps no other page waiting', async (t) => {
+  it('that searches or counts keeps no other page waiting', async (t) => {
     const { store, untilRunning } = await openEndless(t)
     const { order } = NEWEST_OF_YEARS
     const controller = new AbortController()
