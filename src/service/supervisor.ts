@@ -56,7 +56,6 @@ export function supervise(
     const thread = await start()
     try {
       await thread.call('open')
-      refuseIfStopping()
       await thread.call('listen', port)
       return thread
     } catch (error) {
@@ -67,7 +66,6 @@ export function supervise(
 
   /** @returns a thread that can be called. @throws the error that ended it while it started. */
   async function start(): Promise<HttpThread> {
-    refuseIfStopping()
     const ready = Promise.withResolvers<void>()
     const data: HttpThreadData = { config, responses: responses.memory }
     const functions: SupervisorFunctions = {
@@ -113,15 +111,14 @@ export function supervise(
       if (signal.aborted) return
       pause = pauseAfter(Date.now() - startedAt, pause)
       log.error({ err, pause }, 'a thread died with its connections, and is replaced')
-      // The pause ends at once when the service stops, and `add` then refuses.
-      await sleep(pause, undefined, { signal }).catch(() => {})
+      try {
+        await sleep(pause, undefined, { signal })
+      } catch {
+        // The service stops.
+        return
+      }
       next = add()
     }
-  }
-
-  /** A thread that begins to listen after `stop` would never be stopped. */
-  function refuseIfStopping(): void {
-    if (stopping.signal.aborted) throw new Error('the service is stopping')
   }
 
   return {
@@ -141,7 +138,6 @@ export function supervise(
       // The first thread prepares the database for the others.
       await first.call('open')
       const others = await Promise.all(Array.from({ length: threads - 1 }, add))
-      refuseIfStopping()
       for (const thread of [first, ...others]) void replace(thread)
     },
 

@@ -113,7 +113,6 @@ export class Rpc<Remote extends Callable<Remote>> {
 
   #flush(): void {
     const messages = this.#outbox.splice(0)
-    if (messages.length === 0 || this.#closed !== undefined) return
     try {
       this.#port.postMessage(messages, messages.flatMap(portsIn))
     } catch (error) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { it, type TestContext } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { StoreNotEmpty, StoreNotOpened, StoreUnavailable } from '../../src/catalogue/store.ts'
@@ -51,4 +52,16 @@ it('calls of another thread fail alone if they have a value that cannot be sent,
   await assert.rejects(sent, /could not be cloned/)
   await assert.rejects(call(1), /could not be cloned/)
   assert.equal(await call(2), 2)
+})
+
+it('calls fail with the first reason for which the port was closed, and that is reported once', async () => {
+  const { port1, port2 } = new MessageChannel()
+  let closed = 0
+  const calling = new Rpc<{ echo(): unknown }>(port2, {}, { onClose: () => closed++ })
+  const unanswered = assert.rejects(calling.call('echo'), /first/)
+  for (const reason of ['first', 'second']) calling.close(new Error(reason))
+  await unanswered
+  await assert.rejects(calling.call('echo'), /first/)
+  await once(port1, 'close')
+  assert.equal(closed, 1)
 })

@@ -191,6 +191,11 @@ it('replaces a thread by one with the same settings and database, and waits long
     await once(other.url, head('GET /healthz', 'X-Die: 0')).catch(ended)
     return /"pause":500.*"pause":1000,/s.test(other.output())
   })
+  const diedAt = [500, 1000].map((pause) =>
+    Number(new RegExp(`"time":(\\d+),.*"pause":${pause},`).exec(other.output())?.[1]),
+  ) as [number, number]
+  // The clock of the log and that of the timer may differ by a millisecond.
+  assert.ok(diedAt[1] - diedAt[0] >= 499, 'the replacement came after a pause')
   await until('all threads answer', async () => {
     await setTimeout(1500)
     return (await onEach(other.url, () => head('GET /healthz')).catch(ended)) !== undefined
