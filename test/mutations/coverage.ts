@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { asServed } from '../../src/http/web-page/assets.ts'
 
 /** As V8 reports it: ranges lie within each other, the outer one first. Offsets are in characters. */
@@ -43,7 +43,7 @@ export function readCoverage(directory: string): Coverage {
 /** @param text the whole file. @param offset of a place in it, in characters. */
 export function hasRun(coverage: Coverage, file: string, text: string, offset: number): boolean {
   const served = asServed(text.slice(0, offset)).length
-  return isWithin(coverage.get(file), offset) || isWithin(coverage.get(`page:${file}`), served)
+  return isWithin(coverage.get(file), offset) || isWithin(coverage.get(`page:${basename(file)}`), served)
 }
 
 function isWithin(reports: readonly (readonly Range[])[] = [], offset: number): boolean {
@@ -61,5 +61,5 @@ function fileOf(url: string): string | undefined {
   const [, inProject] = /^file:.*\/((?:src|web)\/(?!.*node_modules).*)$/.exec(url) ?? []
   if (inProject !== undefined) return inProject
   const [, name] = /^http:.*\/([\w-]+\.js)$/.exec(url) ?? []
-  return name && `page:${name === 'search-words.js' ? 'src/catalogue' : 'web'}/${name}`
+  return name && `page:${name}`
 }
