@@ -43,7 +43,6 @@ export async function importIntoSqlite(
       signal?.throwIfAborted()
       return await thread.call('store')
     } finally {
-      // A writer that has died is no longer paused.
       await writer.call('resume').catch(() => {})
     }
   } finally {

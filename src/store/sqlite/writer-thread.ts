@@ -107,6 +107,8 @@ function client() {
       pauses++
     },
     resume() {
+      // The thread that was paused has died, and this one was started for the call.
+      if (pausesOfClient === 0) return
       pausesOfClient--
       pauses--
       commitSoon()

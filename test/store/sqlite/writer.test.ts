@@ -158,6 +158,15 @@ describe('writes to SQLite that have to wait', () => {
     await other.close()
   })
 
+  it('do not wait once an import has resumed a thread that replaces the one that it had paused', async () => {
+    const { other, newClient } = openOther()
+    const client = newClient()
+    await client.call('resume')
+    await other.create({ title: 'T', author: 'A', year: 1 })
+    await client.close()
+    await other.close()
+  })
+
   const book = (title: string) => ({ title, author: 'A', year: 1 })
   /** As many characters as fit into a MiB with an author. */
   const text = 'x'.repeat(MIB - 10)
