@@ -66,25 +66,31 @@ export function mysqlBooks(schema: Schema): BookStatements<Connection> {
       return rows.map(({ id }, i) => created(id, books[i]))
     },
 
-    async update(connection, updates, _end, alone) {
+    async update(connection, updates, end, alone) {
       await connection.beginTransaction()
       const locked = await lock(connection, updates, alone)
       const changes = updates.filter(({ id }) => locked.includes(id))
       const stored = changes.length === 0 ? [] : await change(connection, schema, changes)
-      await connection.commit()
+      await commitBefore(end, connection)
       return stored
     },
 
-    async delete(connection, deletions, _end, alone) {
+    async delete(connection, deletions, end, alone) {
       await connection.beginTransaction()
       const ids = await lock(connection, deletions, alone)
       // Several books are deleted only on servers that support SKIP LOCKED. These support JSON_TABLE too.
       if (ids.length > 0)
         await write(connection, alone ? DELETE_ONE : DELETE_EACH, [alone ? ids[0] : JSON.stringify(ids)])
-      await connection.commit()
+      await commitBefore(end, connection)
       return ids
     },
   }
+}
+
+/** @param end after which a client may have been told that its write has failed. The others are then done one by one. */
+async function commitBefore(end: number, connection: Connection): Promise<void> {
+  if (Date.now() >= end) throw rolledBack('the time of a write was over before the commit')
+  await connection.commit()
 }
 
 /** @returns the ids of the books that exist and are as expected. They are locked now. */

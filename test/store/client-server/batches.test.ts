@@ -121,6 +121,19 @@ onServers('requests at the same time', (engine, databases) => {
     assert.deepEqual(writes, [1, 1, 1, 1])
   })
 
+  it('change nothing once the time of one of them is over', async (t) => {
+    const { store, url, on } = await prepare(t)
+    const book = await store.create(BOOK)
+    const end = Date.now() - 1000
+    for (const write of ['update', 'delete'] as const) {
+      await using statements = await openStatements(url)
+      await assert.rejects(
+        write === 'update' ? statements.update([book.id], { year: 2 }, end) : statements.delete(book.id, end),
+      )
+    }
+    assert.deepEqual(await readRows(on, url), plain([book]))
+  })
+
   it('do not wait for those whose books others have locked, and these are counted in the load', async (t) => {
     const { store, url, query, on } = await prepare(t)
     // Few, so that a server might rather read the whole table than single books.
@@ -245,14 +258,16 @@ function openStatements(url: string) {
     : openOn(new MysqlDriver(dbUrl.target), mysqlBooks(SCHEMA))
 }
 
-async function openOn<Connection>(driver: Driver<Connection>, { find, update }: BookStatements<Connection>) {
+async function openOn<Connection>(driver: Driver<Connection>, statements: BookStatements<Connection>) {
   const connection = await driver.connect()
   return {
-    find: (ids: readonly number[]) => find(connection, ids),
-    update(ids: readonly number[], changes: BookChanges) {
+    find: (ids: readonly number[]) => statements.find(connection, ids),
+    update(ids: readonly number[], changes: BookChanges, end = Date.now() + 60_000) {
       const updates = ids.map((id) => ({ id, changes, expected: undefined }))
-      return update(connection, updates, Date.now() + 60_000, false)
+      return statements.update(connection, updates, end, false)
     },
+    delete: (id: number, end: number) =>
+      statements.delete(connection, [{ id, expected: undefined }], end, false),
     [Symbol.asyncDispose]: () => driver.end(connection),
   }
 }
