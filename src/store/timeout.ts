@@ -53,7 +53,6 @@ export async function isTrueWithin(
   milliseconds: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  signal?.throwIfAborted()
   const late = new Error('late')
   const deadline = startDeadline(milliseconds, () => late, signal)
   const isLate = deadline.passed.catch((error: unknown) => {

@@ -7,6 +7,13 @@ const STATEMENT_TIME = 60_000
 
 const IMPORT_HOURS = 24
 
+export interface ImportMode {
+  /** Whether books are stored under their own ids. */
+  readonly keepIds: boolean
+  /** Whether existing books can be found by their sort keys. Otherwise all books are read. */
+  readonly hasAllKeys: boolean
+}
+
 /** What an engine does in the transaction of an import. */
 export interface ImportTransaction {
   begin(): Promise<unknown>
@@ -31,11 +38,10 @@ const COUNT = 'SELECT COUNT(*) AS value FROM books'
 
 /**
  * Does Store.import in one transaction. Other connections neither see the books before its end nor wait for it.
- * @param transactionOn makes the transaction, which stores books under their own ids if `keepIds` is set.
  */
 export async function importIntoServer<Connection>(
   pool: ConnectionPool<Connection>,
-  transactionOn: (connection: Connection, keepIds?: boolean) => ImportTransaction,
+  transactionOn: (connection: Connection) => ImportTransaction,
   groups: AsyncIterable<readonly ImportedBook[]>,
   { signal: given, skipExisting, dryRun, keepIds }: ImportOptions,
 ): Promise<Imported> {
@@ -49,7 +55,7 @@ export async function importIntoServer<Connection>(
 
   /** Returns errors of `groups` instead of throwing them, which would cost the pool the connection. */
   async function importOn(connection: Connection) {
-    const transaction = transactionOn(connection, keepIds)
+    const transaction = transactionOn(connection)
     const refuse = async (refused: unknown) => {
       await inTime(transaction.rollback())
       return { refused }

@@ -97,6 +97,7 @@ export class BookIndexer {
    * @throws the reason of the signal; else what the index throws.
    */
   async bringUpToDate(time: number, signal?: AbortSignal, maxAge = 0): Promise<boolean> {
+    signal?.throwIfAborted()
     if (performance.now() - this.#completeAt < maxAge) return true
     if (this.#beganAt === undefined || performance.now() - this.#beganAt < time)
       return isTrueWithin(this.#pass(), time, signal)

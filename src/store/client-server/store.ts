@@ -2,7 +2,7 @@ import type { NewBook } from '../../catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../catalogue/store.ts'
 import { type BookStatements, batchesOf } from './batches.ts'
 import { type Right, writesNothing } from './ensure-schema.ts'
-import { type ImportTransaction, importIntoServer } from './import.ts'
+import { type ImportMode, type ImportTransaction, importIntoServer } from './import.ts'
 import { ANY_BOOK } from './page-sql.ts'
 import type { ConnectionPool } from './pool.ts'
 import { type QueryEngine, queriesOf } from './queries.ts'
@@ -33,7 +33,7 @@ export interface ServerEngine<Connection> extends QueryEngine<Connection> {
   isReadOnly(connection: Connection, more: string): Promise<boolean>
   /** The rights on the table of books that the account lacks. */
   missingRights(connection: Connection): Promise<readonly Right[]>
-  importOn(connection: Connection, keepIds?: boolean): ImportTransaction
+  importOn(connection: Connection, mode: ImportMode): ImportTransaction
   /** Makes the statistics by which the server plans queries. Undefined if the server does so in time by itself. */
   analyze?(connection: Connection): Promise<unknown>
 }
@@ -86,10 +86,11 @@ export function serverStore<Connection>(
     delete: async (id, expected) => (await batches.deletions.do({ id, expected })) === true,
 
     async import(groups, options = {}) {
-      // It finds existing books by their sort keys, so none may be missing, as they are after an upgrade.
-      if (options.skipExisting && keys && !(await keys.bringUpToDate(KEYS_TIME, options.signal)))
-        throw new StoreUnavailable('the sort keys of many books are still missing', { nothingWritten: true })
-      const imported = await importIntoServer(pool, engine.importOn, groups, options)
+      const { skipExisting, keepIds = false, signal } = options
+      // Some may be missing: after an upgrade, or of books that the database protects from changes.
+      const hasAllKeys = skipExisting === true && (await keys?.bringUpToDate(KEYS_TIME, signal)) === true
+      const transactionOn = (connection: Connection) => engine.importOn(connection, { keepIds, hasAllKeys })
+      const imported = await importIntoServer(pool, transactionOn, groups, options)
       words?.noteWrite()
       if (imported.added >= LARGE_IMPORT && !options.dryRun) analyze()
       return imported

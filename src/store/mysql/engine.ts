@@ -30,7 +30,7 @@ const engineOf = (schema: Schema): ServerEngine<Connection> => ({
   },
   isReadOnly,
   missingRights,
-  importOn: (connection, keepIds) => mysqlImport(connection, schema, keepIds),
+  importOn: (connection, mode) => mysqlImport(connection, schema, mode),
   query,
 })
 

@@ -1,15 +1,21 @@
 import type { Connection, ResultSetHeader } from 'mysql2/promise'
 import { FIELD_NAMES, type FieldName, identityText, isTextField, type NewBook } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
-import type { ImportTransaction } from '../client-server/import.ts'
+import type { ImportMode, ImportTransaction } from '../client-server/import.ts'
 import { columnOrEmpty } from '../client-server/page-sql.ts'
+import type { Dialect } from '../query/dialect.ts'
 import { columnsOf, valuesOf } from './books.ts'
 import { dialectOf } from './dialect.ts'
 import { rowsOf } from './driver.ts'
 import type { Schema } from './schema.ts'
 
-export function mysqlImport(connection: Connection, schema: Schema, keepIds = false): ImportTransaction {
+export function mysqlImport(
+  connection: Connection,
+  schema: Schema,
+  { keepIds, hasAllKeys }: ImportMode,
+): ImportTransaction {
   const columns = [...(keepIds ? ['id'] : []), ...columnsOf(schema)]
+  const dialect = dialectOf(schema.yearKey, hasAllKeys ? 'stored' : 'computed')
   let stored = 0
   return {
     begin: () => connection.beginTransaction(),
@@ -18,7 +24,7 @@ export function mysqlImport(connection: Connection, schema: Schema, keepIds = fa
       return Number(row?.value ?? 0)
     },
     async insert(books, known) {
-      const existing = known === undefined ? undefined : await findEqual(connection, books, known, schema)
+      const existing = known === undefined ? undefined : await findEqual(connection, books, known, dialect)
       const added = books.filter((book) => !existing?.has(identityText(book)))
       if (added.length === 0) return
       const rows = added.map((book) => [...(keepIds ? [book.id ?? 0] : []), ...valuesOf(schema, book)])
@@ -40,16 +46,15 @@ const BYTES = FIELD_NAMES.map((name) => {
   return `${isTextField(name) ? `CAST(CONVERT(${value} USING utf8mb4) AS BINARY)` : value} AS ${name}`
 })
 
-/** @returns the `distinctText` of each book that exists already, with an id up to `known`; and of some other books. */
+/** @returns the `identityText` of each book that exists already, with an id up to `known`; and of some other books. */
 async function findEqual(
   connection: Connection,
   books: readonly ImportedBook[],
   known: number,
-  { hasKeys, yearKey }: Schema,
+  { key, keyOf }: Dialect,
 ): Promise<ReadonlySet<string>> {
   if (books.length === 0) return new Set()
   const unique = (of: (book: NewBook) => string | number) => [...new Set(books.map(of))]
-  const { key, keyOf } = dialectOf(yearKey, hasKeys ? 'stored' : 'computed')
   const titles = unique(({ title }) => title).map((title) => Buffer.from(keyOf('title', String(title)) ?? ''))
   const rows = await rowsOf<FoundBook>(
     connection,

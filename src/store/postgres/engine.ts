@@ -28,7 +28,7 @@ const engineOf = (schema: Schema): ServerEngine<pg.Client> => ({
   dialect: (_words, keys) => dialectOf(schema.hasKeys ? keys : 'computed'),
   isReadOnly,
   missingRights,
-  importOn: (client, keepIds) => postgresImport(client, schema, keepIds),
+  importOn: (client, mode) => postgresImport(client, schema, mode),
   // If the server's own ANALYZE ran during the import, it saw no books, and the next one is a minute or more away.
   analyze: (client) => client.query(`${LIMITS}; ANALYZE books`),
   query: async (client, sql, values) => (await client.query(sql, values.slice())).rows,

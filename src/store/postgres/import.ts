@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
 import { COLUMNS, FIELD_NAMES } from '../../catalogue/book.ts'
 import type { ImportedBook } from '../../catalogue/store.ts'
-import type { ImportTransaction } from '../client-server/import.ts'
+import type { ImportMode, ImportTransaction } from '../client-server/import.ts'
 import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { type Extras, extrasOf, listsOf, VALUES } from './books.ts'
 import { dialectOf, isEqual } from './dialect.ts'
 import { commit } from './driver.ts'
-import type { Schema } from './schema.ts'
+import { type Schema, SEQUENCE } from './schema.ts'
 import { wordsOf } from './search-index.ts'
 
 const NEXT = VALUES.length + 1
@@ -56,18 +56,22 @@ const IS_ALWAYS_GENERATED = `
 
 /** Never sets the sequence back. */
 const CONTINUE_IDS = `
-  SELECT setval(pg_get_serial_sequence('books', 'id'), greatest(
-    (SELECT max(id) FROM books), nextval(pg_get_serial_sequence('books', 'id'))))`
+  SELECT setval(sequence, greatest((SELECT max(id) FROM books), nextval(sequence)))
+  FROM (SELECT ${SEQUENCE}::regclass AS sequence) found`
 
-export function postgresImport(client: pg.Client, schema: Schema, keepIds = false): ImportTransaction {
+export function postgresImport(
+  client: pg.Client,
+  schema: Schema,
+  { keepIds, hasAllKeys }: ImportMode,
+): ImportTransaction {
   const extras = extrasOf(schema)
   let all = insertInto(keepIds ? COLUMNS : FIELD_NAMES, extras)
-  const onlyNew = insertInto(FIELD_NAMES, extras, schema.hasKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
+  const onlyNew = insertInto(FIELD_NAMES, extras, hasAllKeys ? IS_NEW : IS_NEW_WITHOUT_KEYS)
   let stored = 0
   let storing = Promise.resolve()
   return {
     async begin() {
-      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${schema.hasKeys ? USE_INDEX : ''}`)
+      await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${hasAllKeys ? USE_INDEX : ''}`)
       if (keepIds && (await client.query(IS_ALWAYS_GENERATED)).rows.length > 0)
         all = insertInto(COLUMNS, extras, undefined, 'OVERRIDING SYSTEM VALUE')
     },

@@ -95,8 +95,12 @@ const OBJECTS = `
 /** For the transaction of a change. While it waits for the lock of the table, all later statements wait behind it. */
 export const LIMITS = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = 0"
 
-/** The sequence of the ids; NULL if they do not come from one. */
-const SEQUENCE = "pg_get_serial_sequence('books', 'id')"
+/** The sequence of the ids, although it need not belong to the column; NULL if they do not come from one. */
+export const SEQUENCE = `coalesce(pg_get_serial_sequence('books', 'id'), (
+    SELECT refobjid::regclass::text FROM pg_attrdef JOIN pg_depend ON objid = pg_attrdef.oid
+    JOIN pg_class ON pg_class.oid = refobjid AND relkind = 'S'
+    JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+    WHERE adrelid = to_regclass('books') AND attname = 'id' LIMIT 1))`
 
 /**
  * Whether to create indexes concurrently. This cannot be done in a transaction, so time limits cannot be lifted for it
@@ -143,7 +147,7 @@ const editor: SchemaEditor<pg.Client> = {
     const [other] = (await client.query<{ name: string }>(OTHER_TABLE, [name])).rows
     if (other) throw new Error(`the index ${name} belongs to the table ${other.name}: rename or drop it`)
     const [row] = (await client.query<{ concurrent: boolean }>(IS_CONCURRENT)).rows
-    return row?.concurrent ? createIndex(client, name, sql) : client.query(`${LIMITS}; ${sql}`)
+    return createIndex(client, name, sql, row?.concurrent)
   },
   meaningOf,
   async administration(client) {
@@ -167,16 +171,19 @@ const editor: SchemaEditor<pg.Client> = {
 }
 
 /**
- * Creates an index while writes go on, once all earlier transactions have ended. An instance that does this holds the
- * lock of the first statement until the index is complete. One that was interrupted has left an invalid index.
+ * Creates an index. One that was interrupted may have left an invalid index.
+ * @param isConcurrent whether writes go on. It then begins once all earlier transactions have ended, and other instances
+ * wait for the lock of the first statement until the index is complete.
  */
-async function createIndex(client: pg.Client, name: string, sql: string): Promise<void> {
+async function createIndex(client: pg.Client, name: string, sql: string, isConcurrent = false) {
   const found = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`
-  await client.query(`${LIMITS}; LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE`)
+  if (isConcurrent) await client.query(`${LIMITS}; LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE`)
   const [index] = (await client.query<{ valid: boolean }>(found)).rows
   if (index?.valid) return
-  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
-  await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
+  if (isConcurrent) {
+    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+    await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
+  } else await client.query(`${LIMITS}; DROP INDEX IF EXISTS ${name}; ${sql}`)
 }
 
 /** What the database has besides the columns of the books. */

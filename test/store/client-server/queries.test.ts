@@ -5,7 +5,7 @@ import { searchedWords } from '../../../src/catalogue/search-words.js'
 import type { Store } from '../../../src/catalogue/store.ts'
 import { openSession, until } from '../../faults/engine-servers.ts'
 import { EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
-import { booksOf } from '../pages.ts'
+import { booksOf, inGroups } from '../pages.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
 import { onServers, prepareDatabase, WAITING } from './prepared-database.ts'
 
@@ -109,6 +109,12 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     assert.equal((await store.page({ filter: {}, order: BY_TITLE }, undefined, PLENTY, options)).count, 3)
     assert.equal(incomplete, 2)
     assert.equal(await store.count({ title: 'theirs' }), 1)
+    const [theirs] = booksOf(
+      await store.page({ filter: { title: 'theirs' }, order: BY_ID }, undefined, PLENTY),
+    )
+    assert.ok(theirs)
+    const groups = inGroups([theirs, { ...theirs, title: 'new' }])
+    assert.deepEqual(await store.import(groups, { skipExisting: true }), { added: 1, skipped: 1 })
   })
 
   it('a book that changes while it is indexed is indexed again, and so are those behind it', async (t) => {

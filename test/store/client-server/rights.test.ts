@@ -181,7 +181,13 @@ onServers('an account that may not write', (engine, databases) => {
 
     for (const [right, ...statements] of [
       ['DELETE', ...limit(name, 'SELECT, INSERT, UPDATE')],
-      ...(engine === 'postgres' ? [['INSERT', `REVOKE ALL ON SEQUENCE books_id_seq FROM ${name}`]] : []),
+      ...(engine === 'postgres'
+        ? ['books.id', 'NONE'].map((owner) => [
+            'INSERT',
+            `ALTER SEQUENCE books_id_seq OWNED BY ${owner}`,
+            `REVOKE ALL ON SEQUENCE books_id_seq FROM ${name}`,
+          ])
+        : []),
     ]) {
       reports.length = 0
       await database.run(...statements)

@@ -67,6 +67,12 @@ it('the index of words on a server looks again for a query that comes while it i
   await indexer.close()
 })
 
+it('the index of words on a server does not look for a query that was given up', async () => {
+  const indexer = newIndexer({ stale: () => assert.fail('it looked') })
+  await assert.rejects(indexer.bringUpToDate(60_000, AbortSignal.abort()), { name: 'AbortError' })
+  await indexer.close()
+})
+
 it('the index of words on a server ends with the step that is being done', async () => {
   const steps = await indexAll(1000, COSTLY, (indexer) => indexer.close())
   assert.equal(steps.length, 1)

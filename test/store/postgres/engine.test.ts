@@ -44,6 +44,29 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     await store.create({ title: 'T', author: 'A', year: 1 })
   })
 
+  it('replaces an index that an interrupted start has left invalid, also in a small table', async (t) => {
+    const { open, run, query } = await prepareDatabase(t, databases)
+    await (await open()).close()
+    const index = "'books_by_title_key_3'::regclass"
+    await run(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = ${index}`)
+    await (await open()).close()
+    assert.deepEqual(await query(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = ${index}`), [
+      { valid: true },
+    ])
+  })
+
+  it('continues the ids of a sequence that belongs to no column, after books were stored under their own', async (t) => {
+    const { open } = await prepareDatabase(t, databases, () => [
+      'CREATE SEQUENCE numbers',
+      `CREATE TABLE books (id bigint PRIMARY KEY DEFAULT nextval('numbers'), title text, author text, year bigint)`,
+      'GRANT ALL ON books, numbers TO PUBLIC',
+    ])
+    const store = await open()
+    const book = { title: 'T', author: 'A', year: 1 }
+    await store.import(inGroups([{ id: 5, ...book }]), { keepIds: true })
+    assert.equal((await store.create(book)).id, 6)
+  })
+
   it('says that it has no password, where the server asks for one', async (t) => {
     const { url } = await prepareDatabase(t, databases)
     const driver = new PostgresDriver({ ...parsePostgresUrl(url), password: undefined })
@@ -159,7 +182,11 @@ it('an import makes the words of costly books in short turns, between which othe
     setImmediate(count)
   }
   count()
-  const importing = postgresImport({ query } as unknown as pg.Client, { hasKeys: true, hasWords: true })
+  const importing = postgresImport(
+    { query } as unknown as pg.Client,
+    { hasKeys: true, hasWords: true },
+    { keepIds: false, hasAllKeys: true },
+  )
   await importing.insert(books, undefined)
   assert.equal(await importing.stored(), books.length)
   assert.ok(turns >= 5, `${turns} turns`)
