@@ -27,6 +27,7 @@ describe('a file of settings', () => {
     ['SECRET_TOKEN=a=b==\nDB_URL=host=h dbname=d', { SECRET_TOKEN: 'a=b==', DB_URL: 'host=h dbname=d' }],
     ['PORT=\nexport HOST=', { PORT: '', HOST: '' }],
     // Other programs may share the file.
+    ['NODE_KEY="-\nHOST: x\nPGx1=\nMYPORT=\n-"\nPORT=1', undefined],
     ['PGHOST=h\nNODE_ENV=x\nTZ=UTC\nLC_ALL=C\nhttps_proxy=p', undefined],
     ['COMPOSE_PROJECT_NAME=b\nPOSTGRES_PASSWORD=a#b"\nMARIADB_USER=u\nMYSQL_DATABASE=d\nSITE=s', undefined],
     ['DOCKER_X=x\nMALLOC_X=x\nSQLITE_TMPDIR=t\nSYSTEMD_X=x\nUPSTREAM=u\nLANG=C\nLANGUAGE=d', undefined],
@@ -52,6 +53,8 @@ describe('a file of settings', () => {
     ['PASSWORD=hunter2#x', '1: PASSWORD is cut by its #; put the value into quotation marks'],
     ['PASSWORD="hunter2"x', '1: PASSWORD goes on after its quotation marks'],
     ['PASSWORD="hunter2', '1: PASSWORD has no closing quotation mark'],
+    ['TZ="UTC\nPORT=1\nHOST="hunter"', '1: TZ has no closing quotation mark before the line of PORT; add it'],
+    ["HOST='h\n export PORT = 1'", '1: HOST has no closing quotation mark before the line of PORT; add it'],
     // What may be the rest of a secret is not shown.
     ['PASSWORD=x\nhunter2=\n', '2: this name is not a setting; the nearest one is '],
     [`${'hunter'.repeat(6)}=\n`, '1: this name is not a setting; the nearest one is '],
