@@ -11,6 +11,8 @@ import { searchedWords } from '../catalogue/search-words.js'
 interface Names {
   readonly title: string
   readonly author: string
+  /** In Zotero, of the book that has the chapter; in the Book-Crossing data, the only author. */
+  readonly bookAuthor?: string
   /** Of the first edition. */
   readonly firstYear?: string
   readonly firstDate?: string
@@ -27,8 +29,8 @@ const LANGUAGES: readonly Names[] = [
     title: `title, book title, title of book, title of the book, book name, name of book, name of the book,
       main title, dc.title`,
     author: `author, authors, author name, author names, author details, author of book, name of author,
-      name of the author, book author, book authors, creator, creators, writer, writers, written by, dc.creator,
-      dc.contributor.author`,
+      name of the author, creator, creators, writer, writers, written by, dc.creator, dc.contributor.author`,
+    bookAuthor: 'book author, book authors',
     firstYear: `original publication year, original year, original year published, original release year,
       first publish year, first publication year, first published year, first edition year, year first published,
       year of first publication, year of first edition, year of original publication`,
@@ -318,7 +320,7 @@ export const EXAMPLE_NUMBERS = Object.fromEntries(
 /** The kinds of columns for each field, best first: the first edition before the reader's own, a year before a date. */
 const KINDS: Readonly<Record<FieldName, readonly (keyof Names)[]>> = {
   title: ['title'],
-  author: ['author'],
+  author: ['author', 'bookAuthor'],
   year: ['firstYear', 'firstDate', 'year', 'date'],
 }
 

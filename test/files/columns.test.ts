@@ -64,6 +64,7 @@ describe('columns are told by their names', () => {
     'Titel;Verfasser;Ersch.-Jahr',
     'Ti\u0301tulo;autor(es);an\u0303o',
     'TITLE,Written by,PubDate',
+    'Book-Title;Book-Author;Year-Of-Publication',
     '[Titel];{Autor};[Jahr]',
     '="Title";="Authors";="Original Publication Year"',
     'KİTAP ADI,YAZAR,BASIM YILI',
@@ -101,6 +102,23 @@ describe('columns are told by their names', () => {
       'Subtitle,Series,Title Sort,Original Title,Series Title,Author l-f,Author Sort,Additional Authors,Narrator'
     const cells = others.replaceAll(/[^,]+/g, 'x')
     await assertRead(`${others},Title,Author,Published\n${cells},T,A,1999\n`, [bookOf(1999)])
+  })
+
+  it('in an export of Zotero, which has an author of the whole book only for chapters', async () => {
+    const lines = `Key,Item Type,Publication Year,Author,Title,Publication Title,ISBN,ISSN,DOI,Url,Abstract Note,Date,
+      Date Added,Date Modified,Access Date,Pages,Num Pages,Issue,Volume,Number Of Volumes,Journal Abbreviation,
+      Short Title,Series,Series Number,Series Text,Series Title,Publisher,Place,Language,Rights,Type,Archive,
+      Archive Location,Library Catalog,Call Number,Extra,Notes,File Attachments,Link Attachments,Manual Tags,
+      Automatic Tags,Editor,Series Editor,Translator,Contributor,Attorney Agent,Book Author,Cast Member,Commenter,
+      Composer,Cosponsor,Counsel,Interviewer,Producer,Recipient,Reviewed Author,Scriptwriter,Words By,Guest,Number,
+      Edition,Running Time,Scale,Medium,Artwork Size,Filing Date,Application Number,Assignee,Issuing Authority,
+      Country,Meeting Name,Conference Name,Court,References,Reporter,Legal Status,Priority Numbers,
+      Programming Language,Version,System,Code,Code Number,Section,Session,Committee,History,Legislative Body`
+    const header = lines.replaceAll(/\n\s+/g, '')
+    const cells: Record<string, string> = { Title: 'T', Author: 'A', 'Publication Year': '1999' }
+    const row = header.replaceAll(/[^,]+/g, (name) => cells[name] ?? 'x')
+    const { columns } = await assertRead(`${header}\n${row}\n`, [bookOf(1999)])
+    assert.deepEqual(columns, { title: 'Title', author: 'Author', year: 'Publication Year' })
   })
 
   it('but not guessed, and at most thirty are in the message', async () => {
