@@ -1,4 +1,5 @@
 import { tell } from './dialog.js'
+import { rowsInSight } from './list.js'
 import { explain, openTask, remove } from './many.js'
 import { hidden, readPage } from './pages.js'
 import { Away, Refused } from './service.js'
@@ -113,7 +114,7 @@ function undoImport(name, books, ended) {
     tell: (outcome) => explain(outcome, words.many.deleted(outcome.done.length)),
     ended(outcome) {
       ended(outcome)
-      load()
+      load(rowsInSight().top)
     },
   })
 }

@@ -268,7 +268,7 @@ function navigate(event, actions) {
   const isControl = event.target instanceof Element && event.target.matches('button, input, a')
   if (key === 'a' && (ctrlKey || metaKey)) {
     event.preventDefault()
-    return selectAll()
+    return store.selected.size < store.pages.length ? selectAll() : undefined
   }
   if (altKey || metaKey) return
   if (key === ' ' && row !== HEAD && (shiftKey || column !== FIRST)) {

@@ -8,6 +8,7 @@ import { reactive, restoreFocus, tell } from './dialog.js'
 import { saveFile } from './export.js'
 import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
+import { rowsInSight } from './list.js'
 import { doToEach, explain, openTask, remove } from './many.js'
 import { call } from './service.js'
 import { deselect, isCurrent, load, MOST, readRows, select, store } from './store.js'
@@ -82,11 +83,19 @@ const tellTooMany = () => tell({ text: words.selection.tooMany(MOST) })
 /** @param {{ first: number, end: number }} rows @param {boolean} [areAll] whether the list is to end with them. */
 async function selectRows({ first, end }, areAll = false) {
   const { pages } = store
+  if (end - first > MOST) return void tellTooMany()
   const read = await readRows(first, end)
   if (!read || pages.query !== store.pages.query || !isCurrent(store.pages)) return
   // The list may not have been counted before.
   if (areAll && !store.pages.isComplete) tellTooMany()
-  else select(read)
+  else selectMore(read)
+}
+
+/** @param {readonly import('./fields.js').Book[]} books that are selected too, unless these are too many. */
+function selectMore(books) {
+  const ids = new Set([...store.selected.keys(), ...books.map(({ id }) => id)])
+  if (ids.size > MOST) tellTooMany()
+  else select(books)
 }
 
 function clear() {
@@ -115,7 +124,7 @@ function toggle(pages, row) {
   if (book === undefined) return
   anchor = { pages, id: book.id }
   if (store.selected.has(book.id)) deselect([book.id])
-  else select([book])
+  else selectMore([book])
 }
 
 /**
@@ -129,8 +138,7 @@ function rangeTo(pages, row, from = row) {
   const kept = isNew || anchor?.pages !== pages ? undefined : pages.rowOf(anchor.id)
   if (kept === undefined) anchor = book && { pages, id: book.id }
   const begin = kept ?? from
-  const [first, last] = [Math.min(begin, row), Math.max(begin, row)]
-  return { first, end: Math.min(last + 1, first + MOST) }
+  return { first: Math.min(begin, row), end: Math.max(begin, row) + 1 }
 }
 
 /** @param {Iterable<import('./fields.js').Book>} books */
@@ -181,7 +189,7 @@ function editSelected() {
     ended({ done, changed, gone }) {
       deselect([...done, ...changed, ...gone].map(({ id }) => id))
       restoreFocus()
-      load()
+      load(rowsInSight().top)
     },
   })
 }

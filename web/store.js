@@ -86,10 +86,7 @@ export function startStore() {
     if (addressOf(readAddress()) === addressOf(store.view)) return keepPlace(top)
     clearTimeout(placing)
     placing = 0
-    batch(() => {
-      store.view = readAddress()
-      select([], true)
-    })
+    show(readAddress())
     load(history.state?.row)
   })
   load(history.state?.row)
@@ -194,14 +191,19 @@ async function countLater(signal) {
   }
 }
 
+/** Another filter ends the selection. @param {View} view */
+function show(view) {
+  const before = filterOf(store.view)
+  batch(() => {
+    store.view = view
+    if (filterOf(view) !== before || view.sort === DUPLICATES) select([], true)
+  })
+}
+
 /** @param {Partial<View>} change @param {'typed' | 'chosen'} how */
 export function change(change, how) {
-  const before = filterOf(store.view)
   if (placing !== 0) writePlace()
-  batch(() => {
-    store.view = { ...store.view, ...change }
-    if (filterOf(store.view) !== before || store.view.sort === DUPLICATES) select([], true)
-  })
+  show({ ...store.view, ...change })
   writeAddress(how)
   counting.abort()
   clearTimeout(timer)

@@ -148,11 +148,26 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
     await page.showsExactly('20,000 books')
     await isNotSelected(page)
     await page.choose('Next book (Alt+↓)', 'This book is not in the list, or too far down in it.')
-    // Nor can a range be longer.
+  })
+
+  it('has no ranges of more than 10,000 books to select, nor several of them', async () => {
+    const page = await openCatalogue(browser(), service.url)
+    await page.stopClock()
+    const isRefused = async (selected: string) => {
+      await page.shows('You can select up to 10,000 books.')
+      await page.clock.runFor(60_000)
+      await page.hides('You can select up to 10,000 books.')
+      await page.showsExactly(selected)
+    }
     await page.box('Volume 0').click()
     await page.keys('Control+End')
     await page.box(`Volume ${BOOKS - 1}`).click({ modifiers: ['Shift'] })
+    await isRefused('1 selected')
+    await page.scrollTo(9999 * 36)
+    await page.box('Volume 9999').click({ modifiers: ['Shift'] })
     await page.showsExactly('10,000 selected')
+    await page.box('Volume 10001').click()
+    await isRefused('10,000 selected')
   })
 
   it('is gone through with Ctrl+End to the last book and back before it is counted, and not selected then', async () => {

@@ -280,4 +280,14 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
       await page.link('Volume 1').waitFor()
     }
   })
+  it('shows what to do with a selection beside the panel of a book', async () => {
+    await page.openBook('Volume 1')
+    await page.selectAll()
+    for (const width of [641, 768, 1040]) {
+      await page.setViewportSize({ width, height: 740 })
+      await page.assertFits()
+      for (const name of ['Edit…', 'Export CSV', 'Delete', 'Clear'])
+        await page.locator('.selection').getByRole('button', { name }).click({ trial: true })
+    }
+  })
 })
