@@ -148,7 +148,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     loginFailureLimit: readNumber('LOGIN_FAILURE_LIMIT', 'from 0 (no limit) to 10000', 100),
     trustProxy: read(
       'TRUST_PROXY',
-      'true, false, the number of proxies, or their addresses, such as 10.0.0.0/8,::1',
+      'true, false, the number of proxies, or their addresses, such as 10.0.0.0/8,::1, but not all (/0)',
       () => false,
       parseTrustProxy,
     ),
@@ -212,7 +212,8 @@ function parseTrustProxy(text: string): TrustProxy {
   return items(text).map((item) => {
     const [address = '', bits, ...others] = item.split('/')
     const longest = { 4: 32, 6: 128 }[isIP(address)] ?? -1
-    const isNetwork = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= longest)
+    // With /0, every client could claim any address. @fastify/proxy-addr throws for it.
+    const isNetwork = bits === undefined || (/^0*[1-9][0-9]*$/.test(bits) && Number(bits) <= longest)
     if (!NETWORKS.includes(item) && !(longest > 0 && isNetwork && others.length === 0)) throw wrong(item)
     return item
   })
