@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
+import { requireFreePort } from '../../http/listen.ts'
 import { whyNotCreatable } from '../../store/sqlite/errors.ts'
 import { type Command, counted, interruption, withSettings } from '../command.ts'
 import { hasDatabase, withStore } from '../with-store.ts'
@@ -15,8 +16,10 @@ that the service can start; if this user can only read an SQLite file, that it c
 }
 
 async function check(config: Config): Promise<void> {
-  const { dbUrl } = config
+  const { dbUrl, host } = config
   for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
+  // On any free port, because the service may be running.
+  await requireFreePort({ host, port: 0, setting: 'PORT' })
   if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path)) {
     const denial = whyNotCreatable(dbUrl.path)
     if (denial !== undefined)
