@@ -85,6 +85,36 @@ describe('POST /books/import', () => {
     assert.equal((await connection.response()).status, 200)
   })
 
+  for (const [ending, rest, status] of [
+    ['all of the file has come', 'x\n'.repeat(1000), 200],
+    ['the file is over the limit', 'x\n'.repeat(500_000), 413],
+    ['the client has gone', undefined, undefined],
+  ] as const)
+    it(`a check that needs no more of its file goes on until ${ending}; meanwhile others can import`, async (t) => {
+      const { app, connect, headOf, begin, assertNoFailures } = await open(t)
+      const connection = await connect()
+      const asked = once(app.server, 'checkContinue')
+      const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+      const refused = chunk(`foo,bar\n${'x\n'.repeat(50_000)}`)
+      await connection.send(headOf(-1, '?dry_run=true', 'Expect: 100-continue'))
+      assert.equal((await connection.response()).status, 100)
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      await connection.send(refused)
+      while ((await begin(1)).status === 503);
+      for (let half = 0; half < 2; half++) t.mock.timers.tick(10_000)
+      if (rest === undefined) {
+        connection.reset()
+        const [, response] = await asked
+        if (!response.closed) await once(response, 'close')
+        await new Promise(setImmediate)
+      } else {
+        await connection.send(`${chunk(rest)}0\r\n\r\n${head('GET /healthz')}`)
+        assert.equal((await connection.response()).status, status)
+        assert.equal((await connection.response()).status, 200)
+      }
+      assertNoFailures()
+    })
+
   it('refuses a file over the limit, said before or found out, and takes the largest one', async (t) => {
     const limit = 20_000
     const { ask, headOf } = await open(t, { importLimit: limit })

@@ -181,14 +181,18 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         const gone = new AbortController()
         const onClose = () => gone.abort(failure.badRequest)
         reply.raw.once('close', onClose)
+        const file = uploaded(raw, importLimit)
+        let data: ImportResult
         try {
-          const file = uploaded(raw, importLimit)
-          const data = await importFile(books.store, file, { ...options, signal: gone.signal })
-          return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
+          data = await importFile(books.store, file, { ...options, signal: gone.signal })
         } finally {
           await importTurns.end()
           reply.raw.off('close', onClose)
         }
+        // A check may end early. Its client must be able to send all of the file, however long that takes: browsers drop
+        // a response that comes before, if the connection ends then.
+        for await (const _rest of file);
+        return envelope(options.dryRun ? success.fileChecked : success.booksImported, data)
       } catch (error) {
         if (!(error instanceof ImportRefused)) throw error
         throw failure.importRefused.because(worded(error))

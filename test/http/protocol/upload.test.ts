@@ -97,7 +97,7 @@ describe('the least rate of an upload, 1 KiB per second, averaged over half a mi
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timers()
     const gone = () => ({ next: () => Promise.reject(new Error('aborted')) })
-    await assert.rejects(read(gone).next(), failure.badRequest)
+    await assert.rejects(read(gone)[Symbol.asyncIterator]().next(), failure.badRequest)
     assert.ok(timers() <= before)
   })
 })
