@@ -5,6 +5,7 @@ import type { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { onStopSignal } from '../stop-signal.ts'
 import { stopListening } from './listen.ts'
+import { cut } from './protocol/close.ts'
 
 /** How long requests in flight may take after a stop signal, in milliseconds. */
 const GRACE = 5000
@@ -66,12 +67,12 @@ export function drainable(server: HttpServer): () => Promise<void> {
     const ended = stopListening(server)
     // A turn of the event loop comes first, in which Node reads the requests that have arrived.
     const idle = setInterval(() => nextTurn().then(closeIdle), IDLE_CHECK_INTERVAL)
-    const cut = setTimeout(() => {
-      for (const socket of connections) socket.destroy()
+    const end = setTimeout(() => {
+      for (const socket of connections) cut(socket)
     }, GRACE)
     await ended
     clearInterval(idle)
-    clearTimeout(cut)
+    clearTimeout(end)
   }
 }
 

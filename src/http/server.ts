@@ -14,7 +14,7 @@ import { addGate, literalPath, requestId } from './gate.ts'
 import { registerOpenApi } from './openapi.ts'
 import { parseBodies } from './protocol/body.ts'
 import { ByteBudget } from './protocol/byte-budget.ts'
-import { refuseConnection, refuseUnroutable } from './protocol/close.ts'
+import { cut, refuseConnection, refuseUnroutable } from './protocol/close.ts'
 import { connectionLimit, manageConnections } from './protocol/connections.ts'
 import { createBook, deleteBook, readBook, updateBook } from './routes/books.ts'
 import type { Endpoint } from './routes/endpoint-schema.ts'
@@ -97,6 +97,7 @@ export function createServer(
 
   // `clientErrorHandler` gets what Node's parser refuses. The requests of each connection are served one by one.
   refuseUnroutable(app.server, app.routing)
+  app.server.on('timeout', cut)
   const share = (limit: number) => shareOf(limit, settings)
   const { waitingRequests, bodies, listsInProgress } = SHARED_LIMITS
   const limits = { connections: share(connectionLimit()), waitingRequests: share(waitingRequests) }

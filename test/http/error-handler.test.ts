@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { Auth } from '../../src/auth/auth.ts'
 import { pageOf } from '../../src/catalogue/page.ts'
 import { type QueryOptions, type Store, StoreUnavailable } from '../../src/catalogue/store.ts'
+import { drainable } from '../../src/http/graceful-shutdown.ts'
+import { head, RawConnection } from '../support/raw-socket.ts'
 import { ACCOUNT, SECRET } from '../support/service.ts'
-import { serve, useServer } from './serve.ts'
+import { type Served, serve, useServer } from './serve.ts'
 
 const BOOK = { title: 'T', author: 'A', year: 1 }
 const failure = (status: number, message: string) => JSON.stringify({ status, message, data: null })
@@ -101,11 +104,20 @@ const listThat = (goesOn: (options: QueryOptions) => Promise<never>): Partial<St
       : await goesOn(options),
 })
 
+/** Asks for the list over HTTP/1.0, where only a reset shows that it was cut. */
+async function oldList({ url, authorized }: Served, coding = 'identity') {
+  const connection = await RawConnection.open(url)
+  const request = authorized('GET /books', `Accept-Encoding: ${coding}`)
+  await connection.send(request.replace('HTTP/1.1', 'HTTP/1.0'))
+  return connection
+}
+
 describe('a list that has begun', () => {
   for (const coding of ['identity', 'gzip', 'zstd'])
     it(`is cut when the store fails, so that its half cannot be taken for the whole, and the log tells why (${coding})`, async (t) => {
       const fail = () => Promise.reject(new Error('malformed'))
-      const { url, authorization, lines } = await serve(t, { replaced: () => listThat(fail) })
+      const server = await serve(t, { replaced: () => listThat(fail) })
+      const { url, authorization, lines } = server
       const headers = { authorization, 'accept-encoding': coding }
       await assert.rejects(async () => (await fetch(`${url}/books`, { headers })).arrayBuffer(), TypeError)
       const [line, ...others] = lines().filter(isError)
@@ -113,6 +125,35 @@ describe('a list that has begun', () => {
         [line.msg, line.err.message, others],
         ['a list was cut: the store failed midway', 'malformed', []],
       )
+      using connection = await oldList(server, coding)
+      const received = await connection.rest()
+      assert.ok(connection.wasCut || received === '')
+    })
+
+  for (const what of ['nothing moves on its connection', 'the service stops and does not wait any longer'])
+    it(`is cut when ${what}, so that its half cannot be taken for the whole; a request that has no response yet is closed`, async (t) => {
+      const asked = Promise.withResolvers<void>()
+      const wait = () => {
+        asked.resolve()
+        return new Promise<never>(() => {})
+      }
+      const server = await serve(t, { replaced: () => listThat(wait) })
+      const sockets: Socket[] = []
+      server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+      const drain = drainable(server.app.server)
+      using begun = await RawConnection.open(server.url)
+      await begun.send(head('POST /token', 'Content-Length: 100'))
+      using list = await oldList(server)
+      await asked.promise
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      if (what.startsWith('nothing')) for (const socket of sockets) socket.emit('timeout')
+      else {
+        void drain()
+        while (server.app.server.listening) await new Promise(setImmediate)
+        t.mock.timers.tick(5000)
+      }
+      for (const connection of [list, begun]) await connection.rest()
+      assert.deepEqual([list.wasCut, begun.wasCut], [true, false])
     })
 
   it('is no failure when its client has gone', async (t) => {

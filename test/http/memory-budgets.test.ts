@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
+import { RawConnection } from '../support/raw-socket.ts'
 import { serve } from './serve.ts'
 
 const LENGTH = 400_000
@@ -39,7 +40,15 @@ async function start(t: TestContext, threads: number, { length = LENGTH, lists =
       body,
       headers: { authorization: server.authorization, 'accept-encoding': 'identity', ...headers },
     })
-  return { first, second, call, updating: updating.promise, endUpdate: end.resolve }
+  /** The list over HTTP/1.0, where only a reset shows that it was cut. */
+  const oldList = async () => {
+    using connection = await RawConnection.open(server.url)
+    await connection.send(server.authorized('GET /books').replace('HTTP/1.1', 'HTTP/1.0'))
+    const list = await connection.rest()
+    assert.ok(!connection.wasCut)
+    return list
+  }
+  return { first, second, call, oldList, updating: updating.promise, endUpdate: end.resolve }
 }
 
 /** Holds back a page of so many lists until `go`. `allAsked` resolves when all of them have asked for it. */
@@ -101,13 +110,16 @@ describe('when the responses of others take the memory', () => {
   for (const [threads, length, coding, complete] of [
     [80, LENGTH, 'identity', 2],
     [90, LENGTH, 'identity', 1],
+    [90, LENGTH, 'HTTP/1.0', 1],
     [15, 1_300_000, 'identity', 2],
     [15, 1_300_000, 'gzip', 1],
   ] as const)
     it(`with 128 MiB for ${threads} threads, ${complete} of two lists with pages of ${length} characters can be read in full, with ${coding}`, async (t) => {
-      const { call, ...pages } = await start(t, threads, { length, lists: 2 })
+      const { call, oldList, ...pages } = await start(t, threads, { length, lists: 2 })
       const lists = [1, 2].map(async () =>
-        (await call('GET', '/books', null, { 'accept-encoding': coding })).text(),
+        coding === 'HTTP/1.0'
+          ? oldList()
+          : (await call('GET', '/books', null, { 'accept-encoding': coding })).text(),
       )
       const settled = Promise.allSettled(lists)
       for (const { allAsked, go } of [pages.first, pages.second]) {

@@ -54,7 +54,7 @@ async function start({ replaced, ...options }: Options) {
   return { app, url, store, authorization, authorized, ask, lines, assertNoFailures, end }
 }
 
-type Served = Awaited<ReturnType<typeof start>>
+export type Served = Awaited<ReturnType<typeof start>>
 
 /** A server in this process until the test has ended. */
 export async function serve(t: TestContext, options: Options = {}): Promise<Served> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
+import { cut } from './close.ts'
 
 /** How long a client may read nothing before it is disconnected to make room for another one, in milliseconds. */
 const PATIENCE = 1000
@@ -68,6 +69,7 @@ export class ByteBudget {
   cut(message: Message): void {
     this.#log.debug({ ip: message.socket?.remoteAddress }, 'a client was cut that did not take its response')
     this.#release(message)
+    if (message.socket) cut(message.socket)
     message.destroy()
   }
 

@@ -77,6 +77,17 @@ export function closeAfterResponse(socket: Socket): void {
   }
 }
 
+/**
+ * Ends a connection at once, with a reset if a response is cut by it: one to HTTP/1.0 has neither a length nor chunks, so
+ * that after an orderly end its half would look like the whole.
+ */
+export function cut(socket: Socket): void {
+  const response = lastResponse(socket)
+  // The system still delivers what it has accepted, but not after a reset.
+  if (response?.headersSent && !response.writableFinished) socket.resetAndDestroy()
+  else socket.destroy()
+}
+
 /** Refuses after the responses to earlier requests on the connection: clients expect them in that order. */
 function refuseInTurn(refusal: Failure, socket: Socket): void {
   if (!socket.writable) {

@@ -13,6 +13,7 @@ import { failure, success } from '../envelope.ts'
 import { isAbandoned } from '../error-handler.ts'
 import type { FailureLog } from '../failure-log.ts'
 import type { ByteBudget } from '../protocol/byte-budget.ts'
+import { cut } from '../protocol/close.ts'
 import { invalid, queryStringOf } from '../query-string.ts'
 import type { Services } from '../services.ts'
 import { describeEndpoint, type Endpoint, example, reference } from './endpoint-schema.ts'
@@ -113,6 +114,8 @@ export function listBooks(
     })
     if (list instanceof Readable) {
       list.once('error', (error) => {
+        // Fastify destroys the response then, or answers with 500 if nothing has been sent.
+        if (reply.raw.headersSent) cut(request.raw.socket)
         if (!isAbandoned(error, request))
           failures.add(error, request, 'a list was cut: the store failed midway')
       })

@@ -23,7 +23,7 @@ afterEach(() => mock.reset())
 class Reader extends EventEmitter {
   closed = false
   isCut = false
-  readonly socket = { writableLength: 1, remoteAddress: '::1' }
+  readonly socket = { writableLength: 1, remoteAddress: '::1', destroy() {} }
 
   take(bytes: number): boolean {
     return budget.take(this as unknown as ServerResponse, bytes)
