@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { logIn } from '../support/client.ts'
+import { logIn, untilIndexed } from '../support/client.ts'
 import { runCommand } from '../support/command.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
 import { Caller } from './caller.ts'
@@ -41,7 +41,8 @@ describe('a full disk', { skip: diskMissing }, () => {
     const isEnough = ({ reads }: Load) => journal.figures.refused > 500 && reads.answered > 10
     await surviveFault(service.url, journal, fillUp, isEnough, { authorLength: 1000 })
 
-    // Little room is enough.
+    // Little room is enough, once the index, which is made later, needs no more.
+    await untilIndexed(service.url, await logIn(service.url))
     const filler = disk.fillUp()
     truncateSync(filler, statSync(filler).size - ROOM / 2)
     assert.ok(await isReady())
