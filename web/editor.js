@@ -32,8 +32,15 @@ let before = null
 let next = () => {}
 /** The edits that are kept over a reload, until something else is typed. @type {Edit[]} */
 let kept = []
-/** Cancels the reading of the book that was clicked last. */
+/** Cancels the reading of the book that is to be opened next. */
 let opening = new AbortController()
+
+/** @returns {AbortSignal} aborted as soon as the user does something else. */
+function beginOpening() {
+  opening.abort()
+  opening = new AbortController()
+  return opening.signal
+}
 
 const dialog = new Dialog('editor', content, {
   closed: () => nameLinked(undefined),
@@ -87,6 +94,7 @@ export const editBook = (id) => leave(() => void readBook(id))
 export function openLinked() {
   const what = linked()
   if (what === shown()) return
+  opening.abort()
   if (what === undefined) leave(close)
   else if (what === NEW) addBook()
   else editBook(what)
@@ -118,9 +126,7 @@ export function leaveAll(then) {
 /** @param {number} id */
 async function readBook(id) {
   const seen = store.view
-  opening.abort()
-  opening = new AbortController()
-  const { signal } = opening
+  const signal = beginOpening()
   let dismiss = () => {}
   const timer = setTimeout(() => {
     if (openDialog() === undefined) dismiss = tell({ text: words.editor.opening, stays: true })
@@ -177,13 +183,15 @@ function go(step) {
   if (book === undefined) return
   leave(async () => {
     const { pages } = store
+    const signal = beginOpening()
     const row = await pages?.find(book.id)
+    if (signal.aborted) return
     // Otherwise the list says what is wrong.
     if (row === undefined && pages && isCurrent(pages) && pages.error === undefined)
       tell({ text: words.editor.notNear })
     if (row === undefined) return
     const [other] = (await readRows(row + step, row + step + 1)) ?? []
-    if (other === undefined) return
+    if (other === undefined || signal.aborted) return
     reveal(row + step)
     void readBook(other.id)
   })

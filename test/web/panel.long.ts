@@ -78,6 +78,28 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await page.isInSight('[aria-current=true]')
   })
 
+  it('is not led on by a late response once something else was done', async () => {
+    const books: string[] = []
+    page.on('request', (request) => books.push(...(BOOK.exec(request.url()) ?? [])))
+    // The list is read to find the book, or only for the next one.
+    for (const [id, act] of [
+      [121, () => page.keyboard.type('Typed')],
+      [100, () => page.escape()],
+      [121, () => page.goBack()],
+      [100, () => page.openBook('Volume 3')],
+    ] as const) {
+      await page.goto('about:blank')
+      await page.list(`${service.url}/?sort=id`, 'Volume 0')
+      await page.evaluate(`location.hash = '#book=${id}'`)
+      await has(`Volume ${id - 1}`)
+      const held = await page.hold('GET', /after=/, () => page.keys('Alt+ArrowDown'))
+      await act()
+      await held.release()
+    }
+    assert.deepEqual(books, ['/book/121', '/book/100', '/book/121', '/book/100', '/book/4'])
+    await has('Volume 3')
+  })
+
   it('stays while one searches', async () => {
     await page.openBook('Volume 4', { Author: 'Another' })
     await page.search('volume 9', 'Volume 9', 'Volume 90')
