@@ -55,8 +55,8 @@ const state = reactive({
 /** The cell that Tab leads to, as it was drawn last. */
 let stop = { row: 0, column: 1 }
 
-/** What was drawn last. @type {{ pages?: typeof store.pages | undefined, count?: number | undefined, top: number }} */
-let drawn = { top: 0 }
+/** What was drawn last. @type {{ pages?: typeof store.pages | undefined, count?: number | undefined, top: number, layout: string, showsCharts: boolean }} */
+let drawn = { top: 0, layout: '', showsCharts: false }
 
 let telling = 0
 
@@ -83,6 +83,12 @@ const grid = () => find('[role=grid]')
 const hasFocus = () => grid()?.contains(document.activeElement) === true
 const rowHeight = () =>
   Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row'))
+
+/** Whether the list scrolls by itself, and the height of a row; nothing if there is no list. */
+function layoutNow() {
+  const element = list()
+  return element === null ? '' : `${getComputedStyle(element).overflowY} ${rowHeight()}`
+}
 
 const length = () => store.pages?.length ?? 0
 
@@ -179,11 +185,17 @@ export function drawAround(render) {
   }
   const { first, end, top } = rowsInSight()
   const isNewlyCounted = !isOther && drawn.count === undefined && pages?.count !== undefined
-  const shown = drawn.top
-  drawn = { pages, count: pages?.count, top }
+  const { showsCharts } = store
+  const [last, layout] = [drawn, layoutNow()]
+  drawn = { pages, count: pages?.count, top, layout, showsCharts }
   untracked(() => {
     // The list has the height of all its books now. Those in sight stay the same.
-    if (isNewlyCounted && shown > 0 && shown !== top) showFrom(shown)
+    if (isNewlyCounted && last.top > 0 && last.top !== top) showFrom(last.top)
+    if (!isOther && last.layout !== '' && layout !== '' && layout !== last.layout) {
+      // Charts that are opened stay in sight. Once they are closed, the browser itself scrolls the list as before.
+      if (showsCharts === last.showsCharts) scrollTo(last.top, rowsInSight().scale)
+      scrolled()
+    }
     pages?.reach(first, end)
   })
   return isOther
@@ -207,6 +219,8 @@ export function scrolled() {
   if (store.pages === undefined) return
   const { top, inSight } = rowsInSight()
   const last = Math.min(top + inSight, store.pages.count ?? store.pages.known)
+  // Drawing may lead to another place.
+  keepPlace(top)
   batch(() => {
     state.sight = top === 0 ? undefined : { first: top + 1, last }
     state.scrolls++
@@ -215,7 +229,6 @@ export function scrolled() {
   telling = setTimeout(() => {
     state.sight = undefined
   }, TOLD)
-  keepPlace(top)
 }
 
 /** Shows a list that has just arrived from its first row, or from the one that the user comes back to. */
@@ -241,7 +254,7 @@ export function reveal(row) {
 }
 
 /** @param {number} row */
-export function showFrom(row) {
+function showFrom(row) {
   scrollTo(row, rowsInSight().scale)
   state.scrolls++
 }

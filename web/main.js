@@ -5,7 +5,7 @@ import { repeat } from 'lit-html/directives/repeat.js'
 import { find, openDialog, restoreFocus, tell } from './dialog.js'
 import { noYear, oneLine, readYear } from './fields.js'
 import { icon, logo } from './icons.js'
-import { bookTable, drawAround, printedText, rowsInSight, scrolled, showFrom, sight } from './list.js'
+import { bookTable, drawAround, printedText, scrolled, sight } from './list.js'
 import { logOut, startLogin } from './login.js'
 import { DUPLICATES } from './pages.js'
 import { awayText, Refused, whenIntercepted } from './service.js'
@@ -233,12 +233,11 @@ const ROOMY = `roomy rows of ${location.pathname}`
 
 const isRoomy = () => document.documentElement.classList.contains('roomy')
 
-/** Makes the rows higher or lower, keeps the choice, and the first row in sight. */
+/** Makes the rows higher or lower, and keeps the choice. */
 function toggleRoomy() {
-  const { top } = rowsInSight()
   const isIt = document.documentElement.classList.toggle('roomy')
   stored(() => (isIt ? localStorage.setItem(ROOMY, 'yes') : localStorage.removeItem(ROOMY)))
-  showFrom(top)
+  scrolled()
 }
 
 /** Runs before the chosen action, so that a dialog that it opens later returns the focus to the button of the menu. */

@@ -91,6 +91,43 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
       }
     })
 
+  const LOW = { width: 1100, height: 650 }
+
+  /** Whether the list is at the book 340, and this place is remembered. */
+  async function isAtPlace(page: CataloguePage): Promise<void> {
+    await page.link('Volume 343').waitFor()
+    await page.isInSight('[aria-rowindex="345"] a')
+    await page.waitUntil('history.state?.row === 340')
+  }
+
+  it('keeps its place while the charts are open, with which the whole page scrolls in a low window', async () => {
+    const page = await open(LOW)
+    // Nothing else draws the list again.
+    await page.makeLonger(1500)
+    await page.scrollTo(340 * 36)
+    await isAtPlace(page)
+    await page.button('Statistics').click()
+    await page.locator('.decades').waitFor()
+    await page.isInSight('.decades')
+    await page.link('Volume 1').waitFor()
+    await page.button('Statistics').click()
+    await isAtPlace(page)
+  })
+
+  it('keeps its place at another zoom, and when a tablet or a phone is turned', async () => {
+    const page = await open(LOW)
+    await page.scrollTo(340 * 36)
+    const [zoomed, upright, turned] = [
+      { width: 550, height: 325 },
+      { width: 390, height: 740 },
+      { width: 740, height: 390 },
+    ]
+    for (const viewport of [LOW, zoomed, LOW, upright, turned, upright, LOW]) {
+      await page.setViewportSize(viewport)
+      await isAtPlace(page)
+    }
+  })
+
   for (const viewport of [WIDE, { width: 320, height: 256 }])
     it(`says where it is, and has a scrollbar that leads to any book, in a window ${viewport.width} pixels wide`, async () => {
       const page = await open(viewport)
