@@ -105,12 +105,23 @@ export function rowsInSight() {
   const scrolled = Math.max(element?.scrollTop ?? 0, -(element?.getBoundingClientRect().top ?? 0))
   const top = Math.min(scrolled, height)
   /** How many rows pass when the list scrolls by the height of one: more than 1 at `MAX_HEIGHT`. */
-  const scale = height < MAX_HEIGHT ? 1 : ((length() - inSight) / (height - inSight * row)) * row
-  const first = Math.max(Math.floor((top / row) * scale) - SPARE, 0)
+  const scale = height < MAX_HEIGHT ? 1 : (length() - inSight - SPARE) / (height / row - inSight - SPARE)
+  // As in `heightTo`.
+  const topRow = Math.floor(top / row + Math.max(top / row - SPARE, 0) * (scale - 1))
+  const first = Math.max(topRow - SPARE, 0)
   const end = Math.min(first + inSight + 2 * SPARE, length())
   const before = scale === 1 ? first * row : Math.max(top - SPARE * row, 0)
   const after = Math.max(height - before - (end - first) * row, 0)
-  return { first, end, before, after, inSight, scale, top: Math.floor((top / row) * scale) }
+  return { first, end, before, after, inSight, scale, top: topRow }
+}
+
+/**
+ * How far down a row is, in pixels. The first rows are not scaled: no rows are left out before them.
+ * @param {number} row @param {number} scale
+ */
+function heightTo(row, scale) {
+  // Half a row more, because rounded pixels must not lead to the row before.
+  return (scale > 1 && row > SPARE ? SPARE + (row - SPARE + 0.5) / scale : row) * rowHeight()
 }
 
 /** @param {Actions} actions */
@@ -126,7 +137,7 @@ export function bookTable(actions) {
   const isApart = (/** @type {number} */ row) => row !== HEAD && (row < first || row >= end)
   if (isApart(stop.row) && !state.isPrinting) rows[stop.row < first ? 'unshift' : 'push'](stop.row)
   const placeOf = (/** @type {number} */ row) =>
-    isApart(row) ? pixels('top', ((row + 1) * rowHeight()) / sight.scale) : nothing
+    isApart(row) ? pixels('top', heightTo(row, sight.scale) + rowHeight()) : nothing
   return html`<div
     role="grid"
     aria-label=${words.list.label}
@@ -342,8 +353,7 @@ const pageLength = () => Math.max(rowsInSight().inSight - 2, 1)
 function scrollTo(row, scale) {
   const element = list()
   if (element === null) return
-  // Half a row more, because rounded pixels must not lead to the row before.
-  const pixels = (scale > 1 ? (row + 0.5) / scale : row) * rowHeight()
+  const pixels = heightTo(row, scale)
   if (element.scrollHeight > element.clientHeight) element.scrollTop = pixels
   else window.scrollBy(0, element.getBoundingClientRect().top + pixels)
 }
