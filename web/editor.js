@@ -139,7 +139,10 @@ async function readBook(id) {
   } catch (error) {
     if (signal.aborted) return
     tell({ text: error instanceof Away ? words.moment(error.message) : explain(error) })
-    if (error instanceof Refused && error.status === 404) deleted(id)
+    if (!(error instanceof Refused) || error.status !== 404) return
+    deleted(id)
+    // Otherwise the next book would replace this link in the history, and a step back would leave the page.
+    if (linked() === id) nameLinked(shown())
   } finally {
     clearTimeout(timer)
     dismiss()

@@ -132,6 +132,22 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await hash('')
   })
 
+  it('is closed by a step back also after a link to a book that was deleted', async () => {
+    await page.list(`${service.url}/?q=volume+7#book=999`, 'Volume 7')
+    await hash('')
+    await page.openBook('Volume 7')
+    await hash('#book=8')
+    await page.goBack()
+    await page.showsNoDialog()
+    assert.equal(page.url(), `${service.url}/?q=volume+7`)
+    // Nor does the address name it while another is shown.
+    await page.openBook('Volume 7')
+    await hash('#book=8')
+    await page.evaluate(`location.hash = '#book=999'`)
+    await hash('#book=8')
+    await has('Volume 7')
+  })
+
   it('can be opened again at once', async () => {
     // Its part of the page is there from then on.
     await page.addBook()
