@@ -118,7 +118,7 @@ const page = () => html`
     </nav>
   </header>
   ${filters()}
-  ${store.showsCharts ? html`<section class="charts" aria-label=${words.statistics.label}>${charts.loaded?.charts() ?? nothing}</section>` : nothing}
+  ${showsCharts() ? html`<section class="charts" aria-label=${words.statistics.label}>${charts.loaded?.charts() ?? nothing}</section>` : nothing}
   <main>${content()}
     <div class="selection" role="group" aria-label=${words.selection.label}>
       <span role="status">${store.selected.size === 0 ? '' : words.selection.count(store.selected.size)}</span>
@@ -127,8 +127,13 @@ const page = () => html`
   </main>
 `
 
+/** The service makes the statistics, and knows nothing of likely duplicates. */
+const isOfDuplicates = () => store.view.sort === DUPLICATES
+
+const showsCharts = () => store.showsCharts && !isOfDuplicates()
+
 function exportList() {
-  if (store.view.sort === DUPLICATES) selecting.use((part) => void part.exportListed())
+  if (isOfDuplicates()) selecting.use((part) => void part.exportListed())
   else exporting.use((part) => part.exportBooks(addressOf(store.view)))
 }
 
@@ -146,9 +151,7 @@ const filters = () => html`<section class="filters" aria-label=${words.filters.l
   <label class="sort"><span>${words.filters.sort}</span>
     <select @change=${(/** @type {Event} */ event) => sortBy(typedIn(event))}>${orders()}</select>
   </label>
-  <button type="button" class="quiet statistics" aria-expanded=${store.showsCharts} @click=${toggleCharts}>
-    ${icon('statistics')}<span>${words.statistics.label}</span>
-  </button>
+  ${isOfDuplicates() ? nothing : html`<button type="button" class="quiet statistics" aria-expanded=${store.showsCharts} @click=${toggleCharts}>${icon('statistics')}<span>${words.statistics.label}</span></button>`}
   ${chips()}
   <p class="count" role="status">${countText()}</p>
   <p class="error" aria-live="polite">${[store.view.yearMin, store.view.yearMax].filter(isNoYear).map(noYear).join(' ')}</p>

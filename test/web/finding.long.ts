@@ -196,7 +196,10 @@ describe('likely duplicates on the web page', { skip: browserMissing }, () => {
   it('are listed side by side, the first one before its copies, and saved as a file like this once they are listed', async () => {
     const files: string[] = []
     page.on('download', (file) => files.push(file.suggestedFilename()))
+    await page.button('Statistics').click()
+    await page.getByRole('region', { name: 'Statistics' }).waitFor()
     const held = await page.hold('GET', /sort=author/, () => page.sortBy('Duplicates'))
+    assert.equal(await page.getByText('Statistics').count(), 0)
     await page.chooseInMenu('Export…')
     await page.locator('.notice', { hasText: 'Loading…' }).waitFor()
     await held.release()
