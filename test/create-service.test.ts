@@ -6,10 +6,12 @@ import { queryObjects } from 'node:v8'
 import { requireFreePort } from '../src/http/listen.ts'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
 import { Metrics } from '../src/observability/metrics.ts'
-import { call, logIn } from './spec/client.ts'
+import { call } from './spec/client.ts'
+import { logIn } from './support/client.ts'
 import { freePort } from './support/free-port.ts'
 import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
 import { beginRequest } from './support/slow-request.ts'
+import { until } from './support/until.ts'
 
 // A fault, if settings were read from the environment.
 process.env.METRICS_PORT = 'none'
@@ -43,12 +45,18 @@ describe('createService', () => {
     for (const service of services) assert.throws(() => service.url, /has not started/)
     await Promise.all(services.map((service) => service.start()))
     const urls = services.map(({ url }) => url)
+    /** Where others start in the same process, a service may be late, and then refuses requests for a moment. */
+    const ask = (...request: Parameters<typeof call>) =>
+      until('the service is in time', async () => {
+        const reply = await call(...request)
+        return reply.status !== 503 && reply
+      })
     for (const [index, url] of urls.entries()) {
       const target = { name: url, url, ...ACCOUNT }
-      const token = await logIn(target)
+      const token = await logIn(url)
       const json = { title: `of ${index}`, author: 'A', year: 1 }
-      assert.equal((await call(target, 'POST', '/book', { token, json })).status, 201)
-      const { data } = (await call(target, 'GET', '/books', { token })).body
+      assert.equal((await ask(target, 'POST', '/book', { token, json })).status, 201)
+      const { data } = (await ask(target, 'GET', '/books', { token })).body
       assert.deepEqual(data, [{ id: 1, ...json }])
     }
     await Promise.all(services.map((service) => service.stop()))
