@@ -204,7 +204,9 @@ export function drawAround(render) {
     if (isNewlyCounted && last.top > 0 && last.top !== top) showFrom(last.top)
     if (!isOther && last.layout !== '' && layout !== '' && layout !== last.layout) {
       // Charts that are opened stay in sight. Once they are closed, the browser itself scrolls the list as before.
-      if (showsCharts === last.showsCharts) scrollTo(last.top, rowsInSight().scale)
+      // And what was not scrolled stays as it is.
+      if (showsCharts === last.showsCharts && (top > 0 || last.top > 0))
+        scrollTo(last.top, rowsInSight().scale)
       scrolled()
     }
     pages?.reach(first, end)

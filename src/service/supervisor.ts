@@ -56,6 +56,7 @@ export function supervise(
     const thread = await start()
     try {
       await thread.call('open')
+      refuseIfStopping()
       await thread.call('listen', port)
       return thread
     } catch (error) {
@@ -121,6 +122,11 @@ export function supervise(
     }
   }
 
+  /** A thread that does not listen yet has stopped at once, and must not begin to while others finish their requests. */
+  function refuseIfStopping(): void {
+    if (stopping.signal.aborted) throw new Error('the service is stopping')
+  }
+
   return {
     async listen() {
       const first = await start()
@@ -138,6 +144,7 @@ export function supervise(
       // The first thread prepares the database for the others.
       await first.call('open')
       const others = await Promise.all(Array.from({ length: threads - 1 }, add))
+      refuseIfStopping()
       for (const thread of [first, ...others]) void replace(thread)
     },
 

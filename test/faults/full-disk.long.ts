@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test'
 import { logIn, untilIndexed } from '../support/client.ts'
 import { runCommand } from '../support/command.ts'
 import { startService, temporaryDirectory } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { Caller } from './caller.ts'
 import { Journal } from './journal.ts'
 import { type Load, surviveFault } from './load.ts'
@@ -44,7 +45,11 @@ describe('a full disk', { skip: diskMissing }, () => {
 
     // Little room is enough, once neither the index nor the write-ahead log needs more.
     await untilIndexed(service.url, await logIn(service.url))
-    new DatabaseSync(join(disk.path, 'books.db')).exec('PRAGMA wal_checkpoint')
+    await until('the log is in the database', () => {
+      using database = new DatabaseSync(join(disk.path, 'books.db'))
+      const { busy, log, checkpointed } = database.prepare('PRAGMA wal_checkpoint').get() ?? {}
+      return busy === 0 && log === checkpointed
+    })
     const filler = disk.fillUp()
     truncateSync(filler, statSync(filler).size - ROOM / 2)
     assert.ok(await isReady())

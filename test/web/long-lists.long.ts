@@ -116,12 +116,18 @@ describe('a long list of the web page', { skip: browserMissing }, () => {
 
   it('keeps its place at another zoom, and when a tablet or a phone is turned', async () => {
     const page = await open(LOW)
-    await page.scrollTo(340 * 36)
     const [zoomed, upright, turned] = [
       { width: 550, height: 325 },
       { width: 390, height: 740 },
       { width: 740, height: 390 },
     ]
+    const frame = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))'
+    for (const viewport of [zoomed, LOW, upright, turned, LOW]) {
+      await page.setViewportSize(viewport)
+      await page.evaluate(frame)
+      assert.equal(await page.evaluate('scrollY'), 0)
+    }
+    await page.scrollTo(340 * 36)
     for (const viewport of [LOW, zoomed, LOW, upright, turned, upright, LOW]) {
       await page.setViewportSize(viewport)
       await isAtPlace(page)

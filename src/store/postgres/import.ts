@@ -57,7 +57,7 @@ const IS_ALWAYS_GENERATED = `
 /** Never sets the sequence back. */
 const CONTINUE_IDS = `
   SELECT setval(sequence, greatest((SELECT max(id) FROM books), nextval(sequence)))
-  FROM (SELECT ${SEQUENCE}::regclass AS sequence) found`
+  FROM (SELECT ${SEQUENCE} AS sequence) found`
 
 export function postgresImport(
   client: pg.Client,

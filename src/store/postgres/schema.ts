@@ -96,8 +96,8 @@ const OBJECTS = `
 export const LIMITS = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = 0"
 
 /** The sequence of the ids, although it need not belong to the column; NULL if they do not come from one. */
-export const SEQUENCE = `coalesce(pg_get_serial_sequence('books', 'id'), (
-    SELECT refobjid::regclass::text FROM pg_attrdef JOIN pg_depend ON objid = pg_attrdef.oid
+export const SEQUENCE = `coalesce(pg_get_serial_sequence('books', 'id')::regclass, (
+    SELECT refobjid::regclass FROM pg_attrdef JOIN pg_depend ON objid = pg_attrdef.oid
     JOIN pg_class ON pg_class.oid = refobjid AND relkind = 'S'
     JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
     WHERE adrelid = to_regclass('books') AND attname = 'id' LIMIT 1))`
@@ -129,7 +129,9 @@ const ADMINISTRATION = `
       (SELECT btrim(name, ' "') FROM unnest(string_to_array(current_setting('search_path'), ',')) AS name
         WHERE btrim(name, ' "') NOT IN ('', '$user') LIMIT 1),
       'public')) AS schema,
-    CASE WHEN to_regclass('books') IS NOT NULL THEN ${SEQUENCE} END AS sequence`
+    CASE WHEN to_regclass('books') IS NOT NULL THEN (
+      SELECT quote_ident(nspname) || '.' || quote_ident(relname) FROM pg_class
+      JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = (SELECT ${SEQUENCE})) END AS sequence`
 
 /** The table that has an index of this name, if it is another one in the schema of the table of books. */
 const OTHER_TABLE = `
@@ -183,7 +185,11 @@ async function createIndex(client: pg.Client, name: string, sql: string, isConcu
   if (isConcurrent) {
     await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
     await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
-  } else await client.query(`${LIMITS}; DROP INDEX IF EXISTS ${name}; ${sql}`)
+    return
+  }
+  // Alone, because its lock keeps readers waiting, too.
+  if (index) await client.query(`${LIMITS}; DROP INDEX IF EXISTS ${name}`)
+  await client.query(`${LIMITS}; ${sql}`)
 }
 
 /** What the database has besides the columns of the books. */

@@ -57,9 +57,11 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
 
   it('continues the ids of a sequence that belongs to no column, after books were stored under their own', async (t) => {
     const { open } = await prepareDatabase(t, databases, () => [
-      'CREATE SEQUENCE numbers',
-      `CREATE TABLE books (id bigint PRIMARY KEY DEFAULT nextval('numbers'), title text, author text, year bigint)`,
-      'GRANT ALL ON books, numbers TO PUBLIC',
+      'CREATE SCHEMA others',
+      'CREATE SEQUENCE others.numbers',
+      `CREATE TABLE books (
+        id bigint PRIMARY KEY DEFAULT nextval('others.numbers'), title text, author text, year bigint)`,
+      'GRANT ALL ON books, others.numbers TO PUBLIC',
     ])
     const store = await open()
     const book = { title: 'T', author: 'A', year: 1 }
