@@ -1,16 +1,19 @@
 /**
  * Loaded into every thread of a service, whose answers name it in the header `x-thread`. Where a request has the header
  * `x-die`, its thread dies of an error so many milliseconds later. SIGUSR2 keeps the main thread busy for a second.
- * With DIE_AT_START, threads die of an error with that code before they can do anything.
+ * With DIE_AT_START, threads die of an error with that code before they can do anything. All threads that answer requests
+ * but the first do nothing as long as there is the file that HOLD names.
  */
 import { subscribe } from 'node:diagnostics_channel'
+import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isMainThread, threadId } from 'node:worker_threads'
+import { isMainThread, threadId, threadName } from 'node:worker_threads'
 
-const { DIE_AT_START } = process.env
+const { DIE_AT_START, HOLD } = process.env
 
 if (!isMainThread) {
   if (DIE_AT_START) throw Object.assign(new Error('the error of the test'), { code: DIE_AT_START })
+  while (HOLD !== undefined && threadName === 'http' && threadId > 1 && existsSync(HOLD));
   subscribe('http.server.request.start', (message) => {
     const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
     response.setHeader('x-thread', threadId)

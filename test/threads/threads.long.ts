@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { logIn } from '../support/client.ts'
 import { parseExposition, total } from '../support/exposition.ts'
+import { freePort } from '../support/free-port.ts'
 import { head, RawConnection, type RawResponse } from '../support/raw-socket.ts'
 import { runSpec } from '../support/run-spec.ts'
 import {
   ACCOUNT,
   SECRET,
+  SETTINGS,
   type Service,
   spawnService,
   startService,
   temporaryDirectory,
 } from '../support/service.ts'
+import { beginRequest, connectUntilRefused } from '../support/slow-request.ts'
 import { until } from '../support/until.ts'
 
 /** Enough that the system very likely gives every thread some of them. */
@@ -204,6 +207,31 @@ it('replaces a thread by one with the same settings and database, and waits long
   const responses = await onEach(other.url, () => head('GET /books', token))
   assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
   for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
+})
+
+it('does not listen again while it stops, though a thread is still starting', async () => {
+  const HOLD = join(directory.path, 'hold')
+  writeFileSync(HOLD, '')
+  const PORT = String(await freePort())
+  const url = `http://127.0.0.1:${PORT}`
+  const settings = { ...SETTINGS, PORT, THREADS: '2', DB_URL: 'sqlite:stopped.db', HOLD }
+  const { child, ended } = spawnService(directory.path, settings, DYING)
+  const ask = () =>
+    fetch(`${url}/healthz`).then(
+      () => true,
+      () => false,
+    )
+  await until('it listens', ask)
+  // Keeps the first thread from ending at once.
+  await beginRequest(url, JSON.stringify(ACCOUNT))
+  child.kill('SIGTERM')
+  await assert.rejects(connectUntilRefused(url))
+  rmSync(HOLD)
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  while (!isOver) assert.equal(await ask(), false)
 })
 
 it('is one thread, and says so, where the system cannot spread connections', async () => {
