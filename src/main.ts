@@ -14,6 +14,9 @@ process.stdout.on('error', ({ message }) => {
   process.exitCode = 1
 })
 
+// Then there is no place left to report anything, and no reason to end a service or an import that works.
+process.stderr.on('error', () => {})
+
 await runCommandLine(process.argv.slice(2))
 // Now, because a service that is killed later would not write its compile cache (NODE_COMPILE_CACHE). Deno has none.
 module.flushCompileCache?.()

@@ -10,7 +10,11 @@ import { openStore } from '../store/open.ts'
 const CONNECTIONS = 2
 
 /** `reads`: the command only reads, so an SQLite file that this user cannot write will do, but there has to be one. */
-type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'> & { readonly reads?: boolean }
+interface StoreSettings extends Pick<Config, 'dbUrl' | 'storeTimeout'> {
+  readonly reads?: boolean
+  /** Ends the wait for a server. */
+  readonly signal: AbortSignal
+}
 
 /**
  * @param setting the setting or option that the URL comes from, for messages.
@@ -18,7 +22,7 @@ type StoreSettings = Pick<Config, 'dbUrl' | 'storeTimeout'> & { readonly reads?:
  */
 export async function withStore<Result>(
   setting: string,
-  { dbUrl, storeTimeout, reads = false }: StoreSettings,
+  { dbUrl, storeTimeout, reads = false, signal }: StoreSettings,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   // Opening the store would create the file.
@@ -27,7 +31,13 @@ export async function withStore<Result>(
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
   report(`using ${describeDbUrl(dbUrl)}`)
   try {
-    const store = await openStore(dbUrl, { connections: CONNECTIONS, timeout: storeTimeout, report, reads })
+    const store = await openStore(dbUrl, {
+      connections: CONNECTIONS,
+      timeout: storeTimeout,
+      signal,
+      report,
+      reads,
+    })
     try {
       return await use(store)
     } finally {

@@ -69,7 +69,7 @@ async function listenOn(server: Server, { host, port, isShared = false }: Addres
 
 /** @returns the port, or a free one instead of 0. @throws OperatorError if another process listens on the address. */
 export async function requireFreePort(address: Address): Promise<number> {
-  const server = createServer()
+  const server = createServer((connection) => connection.destroy())
   await listen(server, address)
   const { port } = server.address() as AddressInfo
   await stopListening(server)
@@ -81,10 +81,12 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Add
   if (code === 'EADDRINUSE')
     return new OperatorError(
       `${setting}: ${port} is in use; stop the program that uses it, or set another port`,
+      { cause: error },
     )
   if (code === 'EACCES')
     return new OperatorError(
       `${setting}: this user may not listen on ${port}; set another port, such as one above 1023`,
+      { cause: error },
     )
   if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code))
     return new OperatorError(

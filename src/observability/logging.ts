@@ -1,9 +1,9 @@
-import { writeSync } from 'node:fs'
+import { constants, openSync, writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 import { StoreUnavailable } from '../catalogue/store.ts'
 import { describeError } from '../errors.ts'
 
-const STANDARD_OUTPUT = 1
+const STANDARD_OUTPUT = process.stdout.isTTY ? openTerminal() : 1
 
 /** The most characters of an SQL statement in a log line. mysql2 adds it to its errors with the texts of all books. */
 const MAX_SQL = 1000
@@ -93,6 +93,22 @@ function stackOf({ stack = '', cause }: Error): string {
 /** Escapes DEL and C1 controls. JSON does not, but some terminals take C1 controls for escape sequences. */
 function escapeControls(text: string): string {
   return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
+}
+
+/**
+ * Writing to a terminal blocks the process while its user has stopped it with Ctrl-S, or nobody reads it.
+ * @returns the terminal of standard output, opened so that it does not block, or standard output where that is impossible.
+ */
+function openTerminal(): number {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
+  for (const path of ['/proc/self/fd/1', '/dev/tty']) {
+    try {
+      return openSync(path, O_WRONLY | O_NONBLOCK | O_NOCTTY)
+    } catch {
+      // The next one may do.
+    }
+  }
+  return 1
 }
 
 /** Writes as much as can be written now. @returns the number of bytes. */

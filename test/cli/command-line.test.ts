@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { type StdioOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -97,6 +97,9 @@ $ PORT=0 METRICS_PORT=${USED} serve
 ! Cannot start: METRICS_PORT: ${USED} is in use; …
 $ DB_URL=mongodb://u:hunter2@h serve
 ! Cannot start: DB_URL has an unknown scheme; accepted: …
+$ PORT=${USED} check
+warning: …
+The settings are good. …
 $ HOST= check --settings faulty.env
 ! Cannot start with these settings: faulty.env line 1: DBURL …
 !   faulty.env line 2: … THREADS
@@ -263,6 +266,9 @@ $ check
 The settings are good, and the store (sqlite) answers: 10 books.
 $ INTERRUPT_AT=using check
 ! Cannot start with these settings: interrupted; nothing was changed
+$ INTERRUPT_AT=waiting DB_URL=postgres://u:p@127.0.0.1:1/d check
+! DB_URL: waiting …
+! Cannot start with these settings: interrupted; nothing was changed
 $ INTERRUPT_AT=using import -
 ! Cannot import: interrupted; nothing was stored
 $ DB_URL=sqlite:none.db check
@@ -284,7 +290,7 @@ $ backup new.csv
 $ backup none/a.db
 ! Cannot back up: there is no directory /…
 $ backup new.csv/a.db
-! Cannot back up: /…/books.db: ENOTDIR…
+! Cannot back up: new.csv/a.db: ENOTDIR…
 $ DB_URL=mysql://u:p@h/d restore copy.db
 ! Cannot restore: DB_URL: names a server, whose own tools restore its backups …
 $ copy --from sqlite:x.db
@@ -347,21 +353,22 @@ id,title,author,year
     }
   })
 
-  it('a command whose output nobody reads, or that is written to a full disk, says so in one line', async () => {
+  it('a command whose output nobody reads, or that is written to a full disk, says so in one line; messages that cannot be written change nothing', async () => {
     for (const args of [['import', 'new.csv'], ['--version']]) {
       const { child, ended } = begin({}, ...args)
       child.stdout.destroy()
       assert.deepEqual(await ended, [[1, null], UNREAD], args.join(' '))
     }
-    const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const
-    const { status, stderr } = spawnSync(process.execPath, [MAIN, 'help'], {
-      stdio: [...stdio],
-      encoding: 'utf8',
-    })
+    const full = openSync('/dev/full', 'w')
+    const run = (stdio: StdioOptions, ...args: string[]) =>
+      spawnSync(process.execPath, [MAIN, ...args], { cwd: service.directory, stdio, encoding: 'utf8' })
+    const { status, stderr } = run(['ignore', full, 'pipe'], 'help')
     assert.deepEqual(
       [status, stderr],
       [1, 'The output cannot be written: ENOSPC: no space left on device, write\n'],
     )
+    const { stdout } = run(['ignore', 'pipe', full], 'import', 'new.csv', '--dry-run')
+    assert.match(stdout, /^would add /)
   })
 
   it('export ends when it is interrupted, or when nobody reads any more', async () => {

@@ -42,7 +42,7 @@ export function assertWritten(ended: Ended | undefined, line: string, expected: 
   const written = (ended.stdout.replaceAll('\r\n', '\n') + errors).trimEnd()
   assert.match(written, new RegExp(`^${patterns.join('\n')}$`))
   // 1 if it could not do its work, 2 for wrong usage.
-  const code = said.startsWith('Cannot ') ? 1 : said.startsWith('book-catalogue: ') ? 2 : 0
+  const code = /^Cannot /m.test(said) ? 1 : said.startsWith('book-catalogue: ') ? 2 : 0
   assert.equal(ended.code, code)
   const name = COMMANDS.find((name) => `${line} `.startsWith(`${name} `))
   assert.equal(help, code === 2 ? `book-catalogue ${name ? `${name} ` : ''}--help\n` : undefined)

@@ -53,9 +53,12 @@ describe('POST /books/import', () => {
     for (let other = 0; other < 2; other++) assert.equal((await begin(file.length)).status, 503)
     app.server.requestTimeout = 1
     app.server.headersTimeout = 1
-    const late = await connect()
-    await late.send(head('POST /token', 'Content-Length: 10'))
-    assertFailure(await late.response(), 408, 'Request timeout')
+    const [late, unused] = [await connect(), await connect()]
+    await late.send(head('POST /token', 'Content-Length: 10', 'X-Request-Id: mine'))
+    const response = await late.response()
+    assertFailure(response, 408, 'Request timeout')
+    assert.equal(response.headers.get('x-request-id'), 'mine')
+    assert.equal(await unused.rest(), '')
     await connection.send(file)
     assert.equal(dataOf(await connection.response()).added, 1)
     // The next request on the connection has only the usual time.

@@ -16,10 +16,14 @@ that the service can start; if this user can only read an SQLite file, that it c
 }
 
 async function check(config: Config): Promise<void> {
-  const { dbUrl, host } = config
+  const { dbUrl, host, port, metricsPort } = config
   for (const warning of config.warnings) process.stdout.write(`warning: ${warning}\n`)
-  // On any free port, because the service may be running.
-  await requireFreePort({ host, port: 0, setting: 'PORT' })
+  for (const [setting, each] of Object.entries({ PORT: port, METRICS_PORT: metricsPort }))
+    if (each !== undefined)
+      await requireFreePort({ host, port: each, setting }).catch((error: Error) => {
+        // The service may be running.
+        if ((error.cause as NodeJS.ErrnoException | undefined)?.code !== 'EADDRINUSE') throw error
+      })
   if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path)) {
     const denial = whyNotCreatable(dbUrl.path)
     if (denial !== undefined)
@@ -28,7 +32,7 @@ async function check(config: Config): Promise<void> {
     return
   }
   const signal = interruption(() => 'nothing was changed')
-  const books = await withStore('DB_URL', { ...config, reads: true }, async (store) => {
+  const books = await withStore('DB_URL', { ...config, signal, reads: true }, async (store) => {
     await store.find(1)
     return store.count({}, { signal })
   })

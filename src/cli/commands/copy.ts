@@ -40,8 +40,8 @@ only you can read, and give @FILE instead.`,
 async function copy(from: DbUrl, to: DbUrl, { storeTimeout }: Config): Promise<void> {
   let outcome = 'the books were not copied'
   const signal = interruption(() => outcome)
-  const books = await withStore('--from', { dbUrl: from, storeTimeout, reads: true }, (source) =>
-    withStore('--to', { dbUrl: to, storeTimeout }, async (target) => {
+  const books = await withStore('--from', { dbUrl: from, storeTimeout, signal, reads: true }, (source) =>
+    withStore('--to', { dbUrl: to, storeTimeout, signal }, async (target) => {
       const total = await source.count({})
       await copyBooks(source, target, total, signal)
       outcome = 'the books were copied, but the stores were not compared'

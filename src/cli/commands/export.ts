@@ -41,7 +41,7 @@ async function exportBooks(config: Config, path: string, kind: FileKind): Promis
   const progress = new ProgressBar('exporting', 'books')
   const { head, render } = framings[kind]
   let written = 0
-  await withStore('DB_URL', { ...config, reads: true }, async (store) => {
+  await withStore('DB_URL', { ...config, signal, reads: true }, async (store) => {
     const total = await store.count({})
     async function* texts(): AsyncGenerator<string, void> {
       yield head

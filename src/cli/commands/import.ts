@@ -98,7 +98,7 @@ async function importFile(
   const bytes = bytesOf(path, signal, (read, size) => progress.update(report.rows, size, read))
   const books = readBooks(bytes, reading, report)
   try {
-    const { added, skipped } = await withStore('DB_URL', config, (store) =>
+    const { added, skipped } = await withStore('DB_URL', { ...config, signal }, (store) =>
       store.import(books, { ...options, signal }),
     ).finally(() => progress.end())
     const unknown =

@@ -37,7 +37,7 @@ export function parseBodies(app: FastifyInstance, budget: ByteBudget): void {
     const holder = lastResponse(raw.socket) ?? raw
     const hasRoom = (bytes: number) => bytes <= MAX_UNCOUNTED || budget.take(holder, bytes)
     readBody(stream, limit, hasRoom, (error, body) => {
-      if (error !== null) return done(error instanceof Failure ? error : new FST_ERR_CTP_INVALID_JSON_BODY())
+      if (error !== null) return done(error instanceof Failure ? error : failure.badRequest)
       if (body === undefined) return done(new FST_ERR_CTP_BODY_TOO_LARGE())
       const value = parseJson(body)
       if (value === undefined) done(new FST_ERR_CTP_INVALID_JSON_BODY())

@@ -50,6 +50,11 @@ export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): 
   const request = lastResponse(socket)?.req
   // Node reports only once that a request is late.
   if (error.code === TIMEOUT && request?.complete === false && bodiesWithOwnLimit.has(request)) return
+  // Connections that are opened in advance end silently: a response would be taken for that to a later request.
+  if (error.code === TIMEOUT && socket.bytesRead === 0) {
+    socket.destroy()
+    return
+  }
   refused.add(socket)
   refuseInTurn(FAILURES.get(error.code) ?? failure.badRequest, socket)
 }
@@ -104,6 +109,13 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
   }
   // A body may turn out malformed after its request was answered, for example with 401. There is no second response.
   const last = lastResponse(socket)
+  if (last && !last.req.complete && !last.closed && last.req.listenerCount('error') > 0) {
+    // Its body is being read: it is refused as a request, with its id, and is counted.
+    closeAfterResponse(socket)
+    last.shouldKeepAlive = false
+    last.req.emit('error', refusal)
+    return
+  }
   const isAnswered = last?.closed && !last.req.complete
   if (isAnswered) socket.end()
   else socket.end(response(refusal))

@@ -15,6 +15,8 @@ export interface OpenOptions {
   /** In milliseconds, like `timeout`, which is how long an operation may take. */
   readonly connectionMaxAge: number
   readonly timeout: number
+  /** Ends the wait for a server. */
+  readonly signal?: AbortSignal
   /** Tells the operator something, in one line. */
   report(message: string): void
 }
@@ -40,7 +42,7 @@ interface DatabaseServer<Connection, Schema> {
  */
 export async function openServer<Connection, Schema>(
   { product, target, driver, ensureSchema, engineOf }: DatabaseServer<Connection, Schema>,
-  { connections, connectionMaxAge, timeout, report }: OpenOptions,
+  { connections, connectionMaxAge, timeout, signal, report }: OpenOptions,
 ): Promise<Store> {
   const name = `the ${product} server at ${target.socket ?? hostNames(target)}`
   const pool = new ConnectionPool(driver, { size: connections, maxAge: connectionMaxAge, timeout })
@@ -67,5 +69,9 @@ export async function openServer<Connection, Schema>(
       if (isFirst) report(`waiting up to ${waited} for ${name}: ${reason}`)
     }
     await timers.setTimeout(INTERVAL)
+    if (signal?.aborted) {
+      await pool.close()
+      throw signal.reason
+    }
   }
 }

@@ -109,7 +109,8 @@ async function inPartFile<Result>(
     return await fill(part)
   } catch (error) {
     if (error instanceof OperatorError) throw error
-    const path = isFull(error) ? target : source
+    const { syscall, path: failed } = error as NodeJS.ErrnoException
+    const path = isFull(error) || (syscall !== undefined && failed !== source) ? target : source
     throw new OperatorError(`${path}: ${describeError(error)}${describeProblem(error, path)}`, {
       cause: error,
     })
@@ -157,7 +158,8 @@ async function copy(source: string, part: string, progress: Progress, signal: Ab
     },
   })
   const books = countBooks(part)
-  // During the check, no signal could arrive.
+  // During the check, no signal could arrive. The first turn ends without looking for one.
+  await setImmediate()
   await setImmediate()
   signal.throwIfAborted()
   return books
