@@ -79,6 +79,13 @@ describe('POST /books/import', () => {
     assertNoFailures()
   })
 
+  it('that breaks off is 400', async (t) => {
+    const { begin } = await open(t)
+    const { connection } = await begin(-1)
+    await connection.send('3\r\nti\r\nzz\r\n')
+    assertFailure(await connection.response(), 400, 'Bad request')
+  })
+
   it('that is not read to its end is answered, and the connection goes on', async (t) => {
     const { connect, headOf } = await open(t)
     const connection = await connect()

@@ -109,8 +109,9 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
   }
   // A body may turn out malformed after its request was answered, for example with 401. There is no second response.
   const last = lastResponse(socket)
-  if (last && !last.req.complete && !last.closed && last.req.listenerCount('error') > 0) {
-    // Its body is being read: it is refused as a request, with its id, and is counted.
+  const isRead = last && !last.req.complete && !last.closed && last.req.listenerCount('error') > 0
+  // A small body that is being read is refused as a request: with its id, and counted.
+  if (isRead && !bodiesWithOwnLimit.has(last.req)) {
     closeAfterResponse(socket)
     last.shouldKeepAlive = false
     last.req.emit('error', refusal)
