@@ -51,7 +51,7 @@ export function sharedReads(database: DatabaseSync, responses: ResponseCount): (
  * @param path of a file that a store has already opened.
  */
 export function openBookReader(path: string, responses: ResponseCount) {
-  const database = openConnection(path)
+  const database = openConnection(path, 'rw')
   database.exec('PRAGMA query_only = ON')
   const beginReads = sharedReads(database, responses)
   const select = database.prepare(`SELECT ${COLUMNS} FROM books WHERE id = ?`)

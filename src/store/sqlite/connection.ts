@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { LRUCache } from 'lru-cache'
+import { StoreUnavailable } from '../../catalogue/store.ts'
 import { isDenied, isLocked } from './errors.ts'
 
 /** Milliseconds to wait for a lock that another connection holds. */
@@ -11,20 +12,20 @@ const BUSY_TIMEOUT = 2000
 /** Milliseconds between attempts where SQLite itself does not wait. */
 const RETRY_INTERVAL = 5
 
-/** Opens the file, or creates an empty one. A file that cannot be written is opened for reading. */
-export function openConnection(path: string): DatabaseSync {
-  // Absolute, because SQLite takes a name that begins with `file:` for a URI.
+/**
+ * Opens the file. One that cannot be written is opened for reading.
+ * @param mode `rwc` creates an empty file if there is none.
+ */
+export function openConnection(path: string, mode: 'rw' | 'rwc' = 'rwc'): DatabaseSync {
   const file = resolve(path)
   try {
-    return openAndRead(file)
+    return openAndRead(file, `mode=${mode}`)
   } catch (error) {
     // A reader needs the -wal and -shm files, and cannot create them where it may not write. If there is no -wal file,
     // there is no writer, and the database file is complete. It can then be read without locks, as immutable.
     if (!isDenied(error) || !existsSync(file) || existsSync(`${file}-wal`)) throw error
-    const url = pathToFileURL(file)
-    url.search = 'immutable=1'
     try {
-      return openAndRead(url)
+      return openAndRead(file, 'mode=ro&immutable=1')
     } catch {
       throw error
     }
@@ -32,8 +33,10 @@ export function openConnection(path: string): DatabaseSync {
 }
 
 /** Reads at once, because SQLite opens most of a database only when it is first read. */
-function openAndRead(file: string | URL): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: file instanceof URL })
+function openAndRead(file: string, options: string): DatabaseSync {
+  const url = pathToFileURL(file)
+  url.search = options
+  const database = new DatabaseSync(url, { timeout: BUSY_TIMEOUT })
   try {
     database.prepare('SELECT 1 FROM sqlite_schema').get()
     return database
@@ -41,6 +44,35 @@ function openAndRead(file: string | URL): DatabaseSync {
     database.close()
     throw error
   }
+}
+
+/** The file that a path leads to, for `requireFile`; undefined if there is none. */
+export function identityOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path)
+    return `${dev}:${ino}`
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Without this check, what is written to a file that was deleted or replaced would be lost with its last connection.
+ * @param opened what `identityOf` said when the file was opened.
+ * @throws StoreUnavailable if the path leads elsewhere by now.
+ */
+export function requireFile(path: string, opened: string | undefined): void {
+  if (identityOf(path) === opened) return
+  const problem = `${path} was deleted, moved or replaced while the service runs, which writes nothing more`
+  throw new StoreUnavailable(`${problem}; put the file back, or restart the service`, {
+    nothingWritten: true,
+  })
+}
+
+/** As `openConnection`, for a file that another thread has opened. @throws StoreUnavailable as `requireFile` does. */
+export function openAgain(path: string, opened: string | undefined): DatabaseSync {
+  requireFile(path, opened)
+  return openConnection(path, 'rw')
 }
 
 /** From then on, a commit is on the disk before it is acknowledged, and readers never wait for a writer. */

@@ -37,8 +37,12 @@ const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
  * A failed write does not affect the others. If the transaction cannot begin or commit, or SQLite rolls it back, all
  * writes fail and none is visible. (If the disk refused the commit, and the process crashes before the next one, the
  * writes may still be in the log.) The outcomes are in the order of the writes, once they are on the disk.
+ * @param beforeCommit throws if the transaction must not be committed.
  */
-export function groupCommit(database: DatabaseSync): (writes: readonly Write[]) => Outcome[] {
+export function groupCommit(
+  database: DatabaseSync,
+  beforeCommit: () => void,
+): (writes: readonly Write[]) => Outcome[] {
   const insert = database.prepare(`INSERT INTO books (${FIELD_NAMES}) VALUES (${PLACEHOLDERS})`)
   /** For each set of fields, with and without an expected book. */
   const statements = statementCache(database)
@@ -72,6 +76,7 @@ export function groupCommit(database: DatabaseSync): (writes: readonly Write[]) 
     try {
       database.exec('BEGIN IMMEDIATE')
       const outcomes = writes.map(applyAlone)
+      beforeCommit()
       database.exec('COMMIT')
       return outcomes
     } catch (error) {

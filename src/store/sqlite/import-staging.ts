@@ -115,8 +115,12 @@ export function importStaging(database: DatabaseSync, { skipExisting, keepIds }:
       return false
     },
 
-    /** Stores all of the books or none. @throws StoreNotEmpty if ids are to be kept and there are books already. */
-    store(): Imported {
+    /**
+     * Stores all of the books or none.
+     * @param beforeCommit throws if they must not be committed.
+     * @throws StoreNotEmpty if ids are to be kept and there are books already.
+     */
+    store(beforeCommit: () => void): Imported {
       database.exec('BEGIN IMMEDIATE')
       try {
         const last = Number(database.prepare('SELECT max(id) AS id FROM main.books').get()?.id ?? 0)
@@ -130,6 +134,7 @@ export function importStaging(database: DatabaseSync, { skipExisting, keepIds }:
           SELECT ${keepIds ? 'id' : 'NULL'}, ${FIELD_NAMES} FROM temp.staged ORDER BY rowid;
           INSERT OR IGNORE INTO ${UNINDEXED} SELECT id FROM main.books WHERE id > ${last};
           ${BOOK_CREATED}`)
+        beforeCommit()
         database.exec('COMMIT')
         return counts()
       } finally {

@@ -1,6 +1,7 @@
 import { fieldValues, textLength } from '../../catalogue/book.ts'
 import type { Imported, ImportedBook, ImportOptions } from '../../catalogue/store.ts'
 import { Thread } from '../../threads/thread.ts'
+import { requireFile } from './connection.ts'
 import type { BookValues } from './import-staging.ts'
 import type { ImportFunctions, ImportStart } from './import-thread.ts'
 import { type ThreadClient, YOUNG_GENERATION } from './threads.ts'
@@ -14,15 +15,19 @@ const LONG_GROUP = 256 * 1024
 
 /**
  * Implements Store.import.
+ * @param opened the `identityOf` the file.
  * @param writer pauses while the books are stored.
  */
 export async function importIntoSqlite(
   path: string,
+  opened: string | undefined,
   groups: AsyncIterable<readonly ImportedBook[]>,
   { signal, ...options }: ImportOptions,
   writer: ThreadClient<WriterFunctions>,
 ): Promise<Imported> {
-  const start: ImportStart = { path, options }
+  // The death of the thread would not say as clearly what is wrong.
+  requireFile(path, opened)
+  const start: ImportStart = { path, opened, options }
   const thread = new Thread<ImportFunctions>('import', 'store/sqlite/import-thread', start, YOUNG_GENERATION)
   try {
     const adding: Promise<unknown>[] = []

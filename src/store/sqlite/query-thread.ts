@@ -7,10 +7,10 @@ import { type BookFilter, type BookQuery, idOrder, type Position } from '../../c
 import { type PageBounds, type Statistics, StoreUnavailable } from '../../catalogue/store.ts'
 import { FairQueue } from '../fair-queue.ts'
 import { isTrueWithin } from '../timeout.ts'
-import { openConnection, statementCache } from './connection.ts'
+import { openAgain, statementCache } from './connection.ts'
 import { addFunctions } from './dialect.ts'
 import { countBooks, indexState, readSqlitePage, readSqliteStatistics } from './query.ts'
-import { path, receiveNow, serve } from './serve.ts'
+import { opened, path, receiveNow, serve } from './serve.ts'
 import { ThreadClient } from './threads.ts'
 import type { WriterFunctions } from './writer-thread.ts'
 
@@ -53,7 +53,7 @@ interface Query extends PromiseWithResolvers<QueryAnswer> {
   isCancelled: boolean
 }
 
-const connection = openConnection(path)
+const connection = openAgain(path, opened)
 const database = statementCache(connection)
 connection.exec('PRAGMA query_only = ON')
 

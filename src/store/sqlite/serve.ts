@@ -3,7 +3,7 @@ import { Rpc } from '../../threads/rpc.ts'
 import { storeError } from './errors.ts'
 import type { Parent, Served, Start } from './threads.ts'
 
-export const { path, countsCommits } = workerData as Start
+export const { path, opened, countsCommits } = workerData as Start
 
 /** One for each thread that this one is connected with. */
 const connected = new Set<Rpc<object>>()

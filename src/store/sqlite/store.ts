@@ -14,7 +14,7 @@ import { describeError } from '../../errors.ts'
 import { makeDirectory } from '../durable-files.ts'
 import { startDeadline } from '../timeout.ts'
 import { LIST_BOUNDS, openBookReader } from './book-reader.ts'
-import { makeDurable, openConnection } from './connection.ts'
+import { identityOf, makeDurable, openConnection } from './connection.ts'
 import { describeAccess, describeProblem, isDenied, isFull, isLocked } from './errors.ts'
 import { importIntoSqlite } from './import.ts'
 import type { QueryFunctions, QueryResult, Question } from './query-thread.ts'
@@ -66,6 +66,7 @@ export function prepareSqlite(
   let database: DatabaseSync | undefined
   try {
     database = openConnection(path)
+    const opened = identityOf(path)
     // Refuses another program's file before anything in it is changed.
     schemaVersion(database)
     makeDurable(database)
@@ -83,7 +84,7 @@ export function prepareSqlite(
       }
       accept(reason)
     }
-    return startThreads(path, database, report)
+    return startThreads(path, opened, database, report)
   } catch (error) {
     database?.close()
     if (error instanceof StoreNotOpened) throw error
@@ -114,6 +115,7 @@ export function openSqliteAlone(path: string, report: (message: string) => void,
 /** Opens a prepared file for a thread that answers requests. This reads books itself; other threads do the rest. */
 export function openSqlite({ path, connect, responses, threads, end }: SqliteAccess): Store {
   const books = openBookReader(path, responses)
+  const opened = identityOf(path)
   const writer = new ThreadClient<WriterFunctions>('writer', connect)
   /** Answers pages without search words, which an index delivers at once. */
   const pages = new ThreadClient<QueryFunctions>('pages', connect)
@@ -210,7 +212,7 @@ export function openSqlite({ path, connect, responses, threads, end }: SqliteAcc
     delete: (id, expected) => write(textLength(expected ?? {}), 'delete', id, expected),
 
     async import(groups, options = {}) {
-      const importing = importIntoSqlite(path, groups, options, writer)
+      const importing = importIntoSqlite(path, opened, groups, options, writer)
       imports.add(importing)
       try {
         return await importing

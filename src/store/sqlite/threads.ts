@@ -17,6 +17,8 @@ const groupCommits = channel('book-catalogue.group-commit')
 
 export interface Start {
   readonly path: string
+  /** The `identityOf` the file. */
+  readonly opened: string | undefined
   /** Whether the writer reports how many writes each commit has. */
   readonly countsCommits: boolean
 }
@@ -70,12 +72,14 @@ export interface SqliteThreads {
 }
 
 /**
+ * @param opened the `identityOf` the file.
  * @param database a connection to the file, closed last. The last one to close moves the write-ahead log into the file,
  * and the threads may have died by then.
  * @param report called with the reason when a thread has died.
  */
 export function startThreads(
   path: string,
+  opened: string | undefined,
   database: DatabaseSync,
   report: (message: string) => void,
 ): SqliteThreads {
@@ -88,7 +92,7 @@ export function startThreads(
   function start(kind: ThreadKind): Thread<Served> {
     if (isClosing) throw new StoreUnavailable('the store is closed', { nothingWritten: true })
     const code = kind === 'writer' ? 'store/sqlite/writer-thread' : 'store/sqlite/query-thread'
-    const data: Start = { path, countsCommits: groupCommits.hasSubscribers }
+    const data: Start = { path, opened, countsCommits: groupCommits.hasSubscribers }
     const thread = new Thread<Served>(kind, code, data, YOUNG_GENERATION, parent)
     void thread.death.then((error) => {
       // Otherwise, the caller that needs the thread gets the error.

@@ -1,13 +1,13 @@
 /** The writer thread. It waits for the disk, so that the threads that answer requests never do. */
 import type { Book, BookChanges, NewBook } from '../../catalogue/book.ts'
 import { StoreUnavailable } from '../../catalogue/store.ts'
-import { makeDurable, openConnection } from './connection.ts'
+import { makeDurable, openAgain, requireFile } from './connection.ts'
 import { storeError } from './errors.ts'
 import { groupCommit, type Write, type WrittenBook } from './group-commit.ts'
 import { scheduleIndex } from './index-scheduler.ts'
 import { ensureSchema } from './schema.ts'
 import { searchIndexOf } from './search-index.ts'
-import { countsCommits, path, serve } from './serve.ts'
+import { countsCommits, opened, path, serve } from './serve.ts'
 
 export type WriterFunctions = ReturnType<typeof client>['functions']
 
@@ -18,10 +18,10 @@ interface Pending extends PromiseWithResolvers<WrittenBook | undefined> {
   readonly write: Write
 }
 
-const database = openConnection(path)
+const database = openAgain(path, opened)
 makeDurable(database)
 database.exec(`PRAGMA cache_size = -${PAGE_CACHE}`)
-const commit = groupCommit(database)
+const commit = groupCommit(database, () => requireFile(path, opened))
 const scheduler = scheduleIndex(searchIndexOf(database))
 
 /** The writes of all clients. Those that arrive during a commit share the next one. */
@@ -78,6 +78,7 @@ function noted(error: unknown): unknown {
  * @param isDoubtful whether the system says that the disk is full or the file cannot be written.
  */
 function probe(isDoubtful: boolean): void {
+  requireFile(path, opened)
   if (!isDoubtful && refusal === undefined) return
   if (isDoubtful && refusal !== undefined) throw refusal
   ensureSchema(database)

@@ -27,7 +27,7 @@ describe('a group of writes that SQLite commits together', () => {
   beforeEach(() => {
     file = newDatabase()
     database = file.database
-    group = groupCommit(database)
+    group = groupCommit(database, () => {})
     other = new DatabaseSync(file.path, { timeout: 50 })
   })
   afterEach(() => {

@@ -26,7 +26,10 @@ describe('books that are staged for an import into SQLite', () => {
   it('are compared with what others write until they are stored', () => {
     const staging = stage('Dune', 'Emma')
     store('Dune')
-    assert.deepEqual(staging.store(), { added: 1, skipped: 1 })
+    assert.deepEqual(
+      staging.store(() => {}),
+      { added: 1, skipped: 1 },
+    )
     const titles = file.database.prepare('SELECT title FROM books').all()
     assert.deepEqual(
       titles.map(({ title }) => title),

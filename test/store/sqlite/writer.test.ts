@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setImmediate, setTimeout } from 'node:timers/promises'
@@ -202,6 +202,37 @@ describe('writes to SQLite that have to wait', () => {
     })
 })
 
+describe('while the file is missing or another one is in its place', () => {
+  const isRefusal = (error: unknown) =>
+    error instanceof StoreUnavailable && error.nothingWritten && /put the file back/.test(error.message)
+  const away = () => renameSync(file.path, `${file.path}.away`)
+  async function* goneAtTheEnd() {
+    // So long that it is staged before the next is asked for.
+    yield [{ ...IMPORTED, title: 'x'.repeat(MIB) }]
+    away()
+  }
+  for (const [where, replace] of [
+    ['missing', () => {}],
+    ['replaced', () => copyFileSync(`${file.path}.away`, file.path)],
+  ] as const)
+    it(`writes and imports are refused, the store is not ready, and no thread makes a file: ${where}`, async () => {
+      await create('before')
+      await assert.rejects(store.import(goneAtTheEnd()), isRefusal)
+      replace()
+      const files = readdirSync(file.directory)
+      await assert.rejects(create('refused'), isRefusal)
+      await assert.rejects(store.ready(), isRefusal)
+      await assert.rejects(store.import(inGroups([IMPORTED])), isRefusal)
+      await assert.rejects(store.count({}), StoreUnavailable)
+      assert.deepEqual(readdirSync(file.directory), files)
+      rmSync(file.path, { force: true })
+      renameSync(`${file.path}.away`, file.path)
+      await store.ready()
+      await create('after')
+      assert.deepEqual(titlesOf(await booksAfterClose()), ['after', 'before'])
+    })
+})
+
 describe('when the thread that writes dies', () => {
   it('in the middle of a batch, its writes and those behind it are refused, and not tried again', async () => {
     const blocked = lock()
@@ -242,7 +273,8 @@ describe('when the thread that writes dies', () => {
     for (let i = 0; i < 2; i++)
       await assert.rejects(
         create('refused'),
-        (error) => error instanceof StoreUnavailable && /unable to open/.test(describeError(error)),
+        (error) =>
+          error instanceof StoreUnavailable && /was deleted, moved or replaced/.test(describeError(error)),
       )
     rmdirSync(file.path)
     renameSync(`${file.path}.away`, file.path)
