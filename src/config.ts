@@ -45,6 +45,8 @@ export interface Config {
   readonly warnings: readonly string[]
 }
 
+export const DEFAULT_DB_URL = 'sqlite:data/books.db'
+
 const MIB = 1024 * 1024
 
 /** In milliseconds. */
@@ -122,7 +124,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dbUrl: read(
       'DB_URL_FILE',
       `the path of a file that holds one of: ${ACCEPTED_DB_URLS}`,
-      () => read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl('sqlite:data/books.db'), parseDbUrl),
+      () => read('DB_URL', ACCEPTED_DB_URLS, () => parseDbUrl(DEFAULT_DB_URL), parseDbUrl),
       readDbUrlFile,
     ),
     dbConnections: readNumber('DB_CONNECTIONS', 'from 1 to 1000', 10),

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { type Store, StoreNotOpened, StoreUnavailable } from '../catalogue/store.ts'
 import type { Config } from '../config.ts'
 import { describeError, OperatorError } from '../errors.ts'
@@ -27,7 +26,7 @@ export async function withStore<Result>(
 ): Promise<Result> {
   // Opening the store would create the file.
   if (reads && dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path))
-    throw new OperatorError(`${setting}: there is no database ${resolve(dbUrl.path)}`)
+    throw new OperatorError(`${setting}: there is no database ${dbUrl.path}`)
   const report = (message: string) => process.stderr.write(`${setting}: ${message}\n`)
   report(`using ${describeDbUrl(dbUrl)}`)
   try {

@@ -9,7 +9,7 @@ import { type PostgresTarget, parsePostgresKeywords, parsePostgresUrl } from './
 export type DbUrl =
   | {
       readonly engine: 'sqlite'
-      /** Of the database file; relative to the working directory, or absolute. */
+      /** Of the database file; absolute, because a program with the service in it may change its working directory. */
       readonly path: string
     }
   | ServerUrl<'postgres', PostgresTarget>
@@ -18,7 +18,7 @@ export type DbUrl =
 interface ServerUrl<Engine extends string, Target> {
   readonly engine: Engine
   readonly target: Target
-  /** The path in `DB_URL_FILE`, if the URL was read from that file. */
+  /** The absolute path of `DB_URL_FILE`, if the URL was read from that file. */
   readonly file?: string
 }
 
@@ -37,7 +37,7 @@ export function parseDbUrl(text: string): DbUrl {
     case undefined:
       throw new Error('has no scheme')
     case 'sqlite':
-      return { engine: 'sqlite', path: parseSqlitePath(text) }
+      return { engine: 'sqlite', path: resolve(parseSqlitePath(text)) }
     case 'postgres':
     case 'postgresql':
       return { engine: 'postgres', target: parsePostgresUrl(text) }
@@ -52,7 +52,7 @@ export function parseDbUrl(text: string): DbUrl {
 /** @throws Error that says what is wrong, without the path or the content: the path may be a password by mistake. */
 export function readDbUrlFile(path: string): DbUrl {
   const dbUrl = parseFile(path)
-  return dbUrl.engine === 'sqlite' ? dbUrl : { ...dbUrl, file: path }
+  return dbUrl.engine === 'sqlite' ? dbUrl : { ...dbUrl, file: resolve(path) }
 }
 
 /**
@@ -76,9 +76,9 @@ export function latestTarget<Engine extends string, Target extends PostgresTarge
 
 const parseFile = (path: string) => parseDbUrl(readSettingFile(path))
 
-/** @returns the URL for messages, without password and parameters. A relative path of a file is made absolute. */
+/** @returns the URL for messages, without password and parameters. */
 export function describeDbUrl(dbUrl: DbUrl): string {
-  if (dbUrl.engine === 'sqlite') return `sqlite:${resolve(dbUrl.path)}`
+  if (dbUrl.engine === 'sqlite') return `sqlite:${dbUrl.path}`
   const { engine, target } = dbUrl
   const socket = 'socket' in target ? target.socket : undefined
   const hosts = target.hosts.map(({ host = 'localhost', port }) => {

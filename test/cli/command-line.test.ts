@@ -274,7 +274,7 @@ $ INTERRUPT_AT=using import -
 $ DB_URL=sqlite:none.db check
 The settings are good. …/none.db is made at the first start.
 $ DB_URL=sqlite:text.db check
-! Cannot start with these settings: DB_URL: the database file text.db…
+! Cannot start with these settings: DB_URL: the database file …/text.db…
 $ DB_URL=sqlite:none.db export x.csv
 ! Cannot export: DB_URL: there is no database /…/none.db
 $ DB_URL=sqlite:none.db backup x.db

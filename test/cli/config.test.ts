@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
@@ -127,7 +127,7 @@ describe('a setting', () => {
   it('has a default, which is another password and secret each time', () => {
     const { secretToken, password, warnings, ...others } = readConfig({})
     assert.deepEqual(others, {
-      dbUrl: { engine: 'sqlite', path: 'data/books.db' },
+      dbUrl: { engine: 'sqlite', path: resolve('data/books.db') },
       dbConnections: 10,
       dbConnectionMaxAge: 30 * MINUTE,
       storeTimeout: 4000,
@@ -236,7 +236,7 @@ describe('a file that holds a setting', () => {
       assert.match(warnings.join(), /^SECRET_TOKEN is shorter than 32 bytes/)
     }
     write('sqlite:x.db\r\n')
-    assert.deepEqual(readConfig({ DB_URL_FILE: path }).dbUrl, { engine: 'sqlite', path: 'x.db' })
+    assert.deepEqual(readConfig({ DB_URL_FILE: path }).dbUrl, { engine: 'sqlite', path: resolve('x.db') })
   })
 
   for (const [name, accepted] of [

@@ -57,7 +57,8 @@ describe('DB_URL', () => {
     ['sqlite:///C:/books.db', 'C:/books.db'],
     ['sqlite:a ü%20c#d.db', 'a ü%20c#d.db'],
   ] as const) {
-    it(`${text} is the file ${path}`, () => assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path }))
+    it(`${text} is the file ${path}`, () =>
+      assert.deepEqual(parseDbUrl(text), { engine: 'sqlite', path: resolve(path) }))
   }
 
   for (const [text, wrong] of [

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError, UsageError } from '../../errors.ts'
 import { backupSqlite } from '../../store/sqlite/backup.ts'
@@ -29,7 +28,7 @@ async function backUp(config: Config, target: string): Promise<void> {
 /** @param tools what those of a server do instead. @throws OperatorError if `DB_URL` names a server. */
 export function databasePath({ dbUrl }: Config, tools: string): string {
   if (dbUrl.engine !== 'sqlite') throw new OperatorError(`DB_URL: names a server, whose own tools ${tools}`)
-  return resolve(dbUrl.path)
+  return dbUrl.path
 }
 
 /** @param outcome of an interruption. @returns the result of `work`, while which the copied pages are shown. */

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { OperatorError } from '../../errors.ts'
 import { requireFreePort } from '../../http/listen.ts'
@@ -26,9 +25,8 @@ async function check(config: Config): Promise<void> {
       })
   if (dbUrl.engine === 'sqlite' && !hasDatabase(dbUrl.path)) {
     const denial = whyNotCreatable(dbUrl.path)
-    if (denial !== undefined)
-      throw new OperatorError(`DB_URL: ${resolve(dbUrl.path)} cannot be made: ${denial}`)
-    process.stdout.write(`The settings are good. ${resolve(dbUrl.path)} is made at the first start.\n`)
+    if (denial !== undefined) throw new OperatorError(`DB_URL: ${dbUrl.path} cannot be made: ${denial}`)
+    process.stdout.write(`The settings are good. ${dbUrl.path} is made at the first start.\n`)
     return
   }
   const signal = interruption(() => 'nothing was changed')

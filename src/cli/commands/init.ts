@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Config, readConfig } from '../../config.ts'
+import { type Config, DEFAULT_DB_URL, readConfig } from '../../config.ts'
 import { isExecutable } from '../../resources.ts'
 import { type Command, reportFaults, settingsPath } from '../command.ts'
 import { writeNewFile } from '../output-file.ts'
@@ -30,13 +30,12 @@ async function init(path: string): Promise<void> {
 }
 
 /** Only the settings that a new installation should fix in a file. The others have good defaults. */
-function settings({ dbUrl, secretToken, username, password }: Config): string {
-  const path = dbUrl.engine === 'sqlite' ? dbUrl.path : ''
+function settings({ secretToken, username, password }: Config): string {
   return `# Settings of the Book Catalogue Service, one NAME=value each line. docs/configuration.md has all of them.
 
 # Where the books are: a file, whose path is relative to the working directory unless it begins with a slash,
 # or a server (postgres://user:password@host/database, mysql://user:password@host/database).
-DB_URL=sqlite:${path}
+DB_URL=${DEFAULT_DB_URL}
 
 # The only account.
 USERNAME=${username}
