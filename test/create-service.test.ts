@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { promisify } from 'node:util'
 import { queryObjects } from 'node:v8'
 import { requireFreePort } from '../src/http/listen.ts'
 import { ConfigError, createService, OperatorError, type Settings } from '../src/index.ts'
@@ -72,6 +74,21 @@ describe('createService', () => {
     // Node may still refer to the last ones.
     const remaining = queryObjects(Metrics, { format: 'count' })
     assert.ok(remaining < 4, `${remaining}`)
+  })
+
+  it('works in a program that is not a file, and keeps to its store when that changes its directory', async () => {
+    const moved = { ...settings(''), DB_URL: 'sqlite:moved.db', THREADS: 2 }
+    const program = `
+      import { createService } from '${import.meta.resolve('../src/index.ts')}'
+      const service = createService(${JSON.stringify(moved)})
+      process.chdir('..')
+      await service.start()
+      await service.stop()`
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: directory.path,
+    })
+    assert.ok(readdirSync(directory.path).includes('moved.db'))
+    assert.ok(!readdirSync(dirname(directory.path)).includes('moved.db'))
   })
 
   it('has stopped when stop has ended, even while it starts', async () => {

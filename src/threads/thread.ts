@@ -22,6 +22,8 @@ export class Thread<Functions extends Callable<Functions>> {
     this.#worker = new Worker(resources.thread(code), {
       name,
       workerData: data,
+      // Node refuses this flag of a program that it has from its command line where the code is in a file.
+      ...(process.execArgv.some((flag) => flag.startsWith('--input-type')) && { execArgv: [] }),
       resourceLimits: { maxYoungGenerationSizeMb: youngGeneration },
     })
     this.#rpc = new Rpc<Functions>(this.#worker, functions)
