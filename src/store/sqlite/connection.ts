@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { LRUCache } from 'lru-cache'
 import { StoreUnavailable } from '../../catalogue/store.ts'
@@ -94,6 +94,22 @@ export function makeDurable(database: DatabaseSync): void {
 
 /** The maximum number of kept statements: several times as many as the usual queries have. */
 const MAX_STATEMENTS = 100
+
+/**
+ * Reads one row after another. Where node:sqlite throws for a row, the statement would go on running, and keep its
+ * connection at an old state of the file, in which nothing can be written.
+ */
+export function* rowsOf(
+  statement: StatementSync,
+  ...values: readonly SQLInputValue[]
+): Generator<Record<string, SQLOutputValue>, void> {
+  const rows = statement.iterate(...values)
+  try {
+    yield* rows
+  } finally {
+    rows.return?.()
+  }
+}
 
 export type Statements = Pick<DatabaseSync, 'prepare'>
 

@@ -1,5 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { INDEXED_FIELDS, type IndexedField, isNullable, TEXT_FIELDS } from '../../catalogue/book.ts'
+import {
+  type Book,
+  COLUMNS,
+  INDEXED_FIELDS,
+  type IndexedField,
+  isNullable,
+  isTextField,
+  TEXT_FIELDS,
+} from '../../catalogue/book.ts'
 import { type BookFilter, filtersTexts } from '../../catalogue/query.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { COMPARED_LENGTH, sortKey } from '../../catalogue/sort-key.ts'
@@ -11,6 +19,18 @@ import { UNINDEXED } from './schema.ts'
 export const TEXT_SIZE = TEXT_FIELDS.map((name) =>
   isNullable(name) ? `ifnull(octet_length(${name}), 0)` : `octet_length(${name})`,
 ).join(' + ')
+
+/**
+ * An SQL expression: the value of a column. Another program may store a year that no number of JavaScript can be, for
+ * which node:sqlite throws. It is read as the nearest one that can.
+ */
+export const readable = (name: keyof Book) =>
+  name === 'id' || isTextField(name)
+    ? name
+    : `max(min(${name}, ${Number.MAX_SAFE_INTEGER}), ${Number.MIN_SAFE_INTEGER})`
+
+/** The columns of a book, in the order of COLUMNS. */
+export const VALUES = COLUMNS.map((name) => `${readable(name)} AS ${name}`)
 
 /** An SQL function that throws if the query was cancelled, and so stops it. */
 const IS_WANTED = 'is_wanted'
@@ -79,7 +99,7 @@ const keyOrMade = (name: IndexedField) =>
 
 /** The keys of all books. Those that the index lacks are computed. */
 const ALL_KEYS = `(
-  SELECT books.id AS id, ${INDEXED_FIELDS.map(keyOrMade)}, year AS year_key
+  SELECT books.id AS id, ${INDEXED_FIELDS.map(keyOrMade)}, ${readable('year')} AS year_key
   FROM books LEFT JOIN ${UNINDEXED} USING (id) LEFT JOIN book_keys AS indexed ON indexed.id = books.id
 ) AS book_keys`
 

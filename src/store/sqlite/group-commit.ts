@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import {
   type Book,
   type BookChanges,
-  COLUMNS,
   changedFields,
   FIELD_NAMES,
   type FieldValue,
@@ -11,6 +10,7 @@ import {
 } from '../../catalogue/book.ts'
 import { assignments } from '../query/dialect.ts'
 import { statementCache } from './connection.ts'
+import { readable, VALUES } from './dialect.ts'
 
 export type Write =
   | { readonly kind: 'create'; readonly book: NewBook }
@@ -29,7 +29,7 @@ export type WrittenBook = Pick<Book, 'id'> & Partial<Book>
 /** The book is undefined if none has that id, or it is not as expected. The error is that of node:sqlite. */
 export type Outcome = { readonly book: WrittenBook | undefined } | { readonly error: unknown }
 
-const IS_EXPECTED = FIELD_NAMES.map((name) => `${name} IS ?`).join(' AND ')
+const IS_EXPECTED = FIELD_NAMES.map((name) => `${readable(name)} IS ?`).join(' AND ')
 const PLACEHOLDERS = FIELD_NAMES.map(() => '?').join(', ')
 
 /**
@@ -59,7 +59,7 @@ export function groupCommit(
     const fields = changedFields(write.changes)
     const set = assignments(fields.map((name) => [name, '?']))
     const values = fields.map((name) => write.changes[name] ?? null)
-    return written(`UPDATE books SET ${set} WHERE ${condition} RETURNING ${COLUMNS}`, values)
+    return written(`UPDATE books SET ${set} WHERE ${condition} RETURNING ${VALUES}`, values)
   }
 
   function applyAlone(write: Write): Outcome {

@@ -1,4 +1,4 @@
-import { type Book, bookOf, FIELD_NAMES, textSize } from '../../catalogue/book.ts'
+import { type Book, bookOf, textSize } from '../../catalogue/book.ts'
 import {
   type BookFilter,
   type BookQuery,
@@ -20,8 +20,8 @@ import {
 } from '../query/dialect.ts'
 import { type BookSource, type Found, readPage } from '../query/page-reader.ts'
 import { type Select, selectStatistics } from '../query/statistics.ts'
-import type { Statements } from './connection.ts'
-import { dialectOf, joined, meetsFilter, type Tables, tablesOf, WANTED } from './dialect.ts'
+import { rowsOf, type Statements } from './connection.ts'
+import { dialectOf, joined, meetsFilter, type Tables, tablesOf, VALUES, WANTED } from './dialect.ts'
 import { missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /** Up to this many books are sorted. With more, a page is found faster by reading all books in its order. */
@@ -91,7 +91,7 @@ export function readSqliteStatistics(
 function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query: BookQuery): BookSource {
   // Only the keys of the order: computing others would take long while the index is behind.
   const keys = tables.keys ? [...textsIn(query.order).map((name) => `${name}_key`), 'year_key'] : []
-  const columns = [`${dialect.key('id')} AS id`, ...FIELD_NAMES, ...keys].join(', ')
+  const columns = [`${dialect.key('id')} AS id`, ...VALUES.slice(1), ...keys].join(', ')
   const foundIn: (row: Row) => Found = tables.keys ? foundWithKeys : (book) => ({ book, key: book })
   // A page in the order of ids reads only its own rows, so it ends soon. The function would take a sixth of its time.
   const hasUnindexed = database.prepare(`SELECT 1 FROM ${UNINDEXED} LIMIT 1`).get() !== undefined
@@ -128,7 +128,7 @@ function sourceOf(database: Statements, tables: Tables, dialect: Dialect, query:
         ORDER BY ${orderBy(fields, dialect)} LIMIT ?`)
       const found: Found[] = []
       let room = text
-      for (const row of statement.iterate(...unindexed.values, ...books.values, number)) {
+      for (const row of rowsOf(statement, ...unindexed.values, ...books.values, number)) {
         const each = foundIn(row as unknown as Row)
         found.push(each)
         room -= textSize(each.book)

@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Book } from '../../catalogue/book.ts'
 import { SEARCHED_LENGTH, wordsOfBook } from '../../catalogue/search-words.js'
 import { sortKey } from '../../catalogue/sort-key.ts'
+import { rowsOf } from './connection.ts'
+import { readable } from './dialect.ts'
 import { createKeyIndex, KEY_INDEXES, missingKeyIndex, UNINDEXED } from './schema.ts'
 
 /**
@@ -24,7 +26,7 @@ export type SearchIndex = ReturnType<typeof searchIndexOf>
 export function searchIndexOf(database: DatabaseSync) {
   const noted = database.prepare(`
     SELECT ${UNINDEXED}.id, substr(title, 1, ${SEARCHED_LENGTH}) AS title,
-      substr(author, 1, ${SEARCHED_LENGTH}) AS author, year
+      substr(author, 1, ${SEARCHED_LENGTH}) AS author, ${readable('year')} AS year
     FROM ${UNINDEXED} LEFT JOIN books USING (id) ORDER BY ${UNINDEXED}.id`)
   const insertKeys = database.prepare('INSERT OR REPLACE INTO book_keys VALUES (?, ?, ?, ?)')
   const insertWords = database.prepare('INSERT OR REPLACE INTO book_words (rowid, words) VALUES (?, ?)')
@@ -72,7 +74,7 @@ export function searchIndexOf(database: DatabaseSync) {
         database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE')
         if (areMost()) for (const { name } of KEY_INDEXES) database.exec(`DROP INDEX ${name}`)
         let [books, last, isInTime] = [0, 0, true]
-        for (const row of noted.iterate()) {
+        for (const row of rowsOf(noted)) {
           const book = row as unknown as Noted
           index(book)
           books++

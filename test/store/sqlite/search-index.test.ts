@@ -195,6 +195,11 @@ describe('a step of the index', () => {
       COMMIT`)
     assert.throws(() => index.step(1000), /no room/)
     assertDurable()
+    // What node:sqlite cannot read must not keep the connection at this state of the file.
+    other.exec(`DROP TRIGGER fails; INSERT INTO ${UNINDEXED} VALUES (${2n ** 53n})`)
+    assert.throws(() => index.step(1000), { code: 'ERR_OUT_OF_RANGE' })
+    other.exec(`DELETE FROM ${UNINDEXED} WHERE id > 1`)
+    assert.equal(index.step(1000).books, 1)
   })
 })
 
@@ -242,6 +247,27 @@ describe('the index of a SQLite file', () => {
       words.map(({ id }) => id),
       books.map(({ id }) => id),
     )
+  })
+
+  it('has a year that is no number of JavaScript, as another program may write it, as the nearest that is', async () => {
+    await using file = await openedFile()
+    const { store } = file
+    using other = new DatabaseSync(file.path, { timeout: 60_000 })
+    other.exec(
+      `INSERT INTO books (title, author, year) VALUES ('T', 'A', ${2n ** 53n}), ('T', 'A', ${-(2n ** 63n)})`,
+    )
+    const years = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
+    const yearsBy = async (query: BookQuery) =>
+      booksOf(await store.page(query, undefined, PLENTY)).map(({ year }) => year)
+    assert.deepEqual(await yearsBy(ALL_BY_TITLE), years)
+    assert.deepEqual(await yearsBy({ filter: {}, order: by('id') }), years)
+    assert.ok(
+      (await store.page({ filter: {}, order: by('id') }, undefined, PLENTY)).json().includes(`${years[0]}}`),
+    )
+    assert.equal((await store.update(1, { title: 'U' }, await store.find(1)))?.year, years[0])
+    addManyAndLock(other)
+    assert.deepEqual((await yearsBy({ filter: {}, order: by('year') })).slice(0, 2), [years[1], 4])
+    other.exec('ROLLBACK')
   })
 
   it('is far behind with more than 5,000 books, or 2 MiB of the text that is searched, to index', async () => {
