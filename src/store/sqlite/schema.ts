@@ -43,6 +43,13 @@ const noteCreated = (table: string) => `CREATE TRIGGER book_created AFTER INSERT
 export const BOOK_CREATED = noteCreated(UNINDEXED)
 
 /**
+ * The trigger of updates notes only the new id. Not a step, because earlier versions would refuse the file: they can use
+ * it as it is.
+ */
+const BOOK_RENUMBERED = `CREATE TRIGGER IF NOT EXISTS book_renumbered AFTER UPDATE ON books WHEN old.id <> new.id
+     BEGIN INSERT INTO ${UNINDEXED} VALUES (old.id) ON CONFLICT DO NOTHING; END`
+
+/**
  * The steps from an empty file to the schema of this release. The file's `user_version` is the number of steps done. A
  * new version of the schema adds a step; a released step never changes.
  */
@@ -131,6 +138,7 @@ export function ensureSchema(database: DatabaseSync): void {
     database.exec('BEGIN IMMEDIATE')
     const missing = STEPS.slice(schemaVersion(database))
     for (const step of missing) database.exec(step)
+    database.exec(BOOK_RENUMBERED)
     // Written even if it is the same: the lock alone can be taken where nothing can be written.
     database.exec(`PRAGMA user_version = ${STEPS.length}`)
     database.exec('COMMIT')

@@ -224,6 +224,7 @@ describe('the index of a SQLite file', () => {
       const { id } = await store.create({ title: `a${i}`, author: 'A', year: i })
       other.exec(`INSERT INTO books (title, author, year) VALUES ('their${i}', 'B', 2)`)
       if (i % 3 === 0) assert.deepEqual(await search(store, `their${i}`), [id + 1])
+      if (i === 18) other.exec(`UPDATE books SET rowid = 1000 WHERE id = ${id + 1}`)
       await store.update(id, { title: `b${i}` })
       other.exec(`UPDATE books SET title = 'theirs${i}' WHERE id = ${id + 1}`)
       if (i % 5 === 0) await store.delete(id)
