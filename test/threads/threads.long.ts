@@ -256,7 +256,7 @@ it('says why it cannot start', async (t) => {
       { DIE_AT_START: 'ERR_WORKER_INIT_FAILED' },
       /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m,
     ],
-    [{ DB_URL: 'sqlite:.' }, /^Cannot start: DB_URL: the database file \. cannot be opened: [^\n]+\n$/m],
+    [{ DB_URL: 'sqlite:.' }, /^Cannot start: DB_URL: the database file \S+ cannot be opened: [^\n]+\n$/m],
   ] as const) {
     const { ended, output } = begin(settings)
     assert.deepEqual(await ended, { code: 1, signal: null })
