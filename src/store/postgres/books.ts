@@ -22,7 +22,8 @@ import {
 import { assignments } from '../query/dialect.ts'
 import { isEqual, typeOf } from './dialect.ts'
 import { serverTime, writtenInTime } from './driver.ts'
-import type { Schema } from './schema.ts'
+import { isIdTaken, passedOver } from './errors.ts'
+import { CONTINUE_IDS, type Schema } from './schema.ts'
 import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
 
 /** What is stored along with fields of books, if the database has the columns: sort keys and words, passed as lists. */
@@ -189,7 +190,13 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
     async create(client, books, end) {
       const stored = extras.of(books, () => books.map(wordsOf))
       const values = [...listsOf(books), serverTime(client, end), ...stored]
-      return (await client.query<Book>(books.length === 1 ? INSERT_ONE : INSERT, values)).rows
+      const insert = () => client.query<Book>(books.length === 1 ? INSERT_ONE : INSERT, values)
+      const inserted = insert().catch(async (error: unknown) => {
+        if (!isIdTaken(error)) throw error
+        await client.query(CONTINUE_IDS)
+        return insert()
+      })
+      return (await inserted).rows
     },
 
     async update(client, updates, end, alone) {
@@ -199,15 +206,32 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
       const changes = updates.map(({ changes }) => changes)
       const stored = extras.of(changes, () => updates.map(changedWords))
       const sql = updateOf(fields, extras, { ...selection, waits: alone })
-      return (await client.query<Book>(sql, [...values, ...listsOf(changes, fields), ...stored])).rows
+      const { rows } = await client.query<Book>(sql, [...values, ...listsOf(changes, fields), ...stored])
+      const kept = alone && rows.length === 0 ? await findKept(client, updates) : undefined
+      if (kept === undefined) return rows
+      if (fields.every((name) => changes[0]?.[name] === kept[name])) return [kept]
+      throw passedOver(kept.id)
     },
 
     async delete(client, deletions, end, alone) {
       const { selection, values } = valuesOf(client, deletions, end)
       const { rows } = await client.query<{ id: number }>(deleteOf({ ...selection, waits: alone }), values)
+      const kept = alone && rows.length === 0 ? await findKept(client, deletions) : undefined
+      if (kept !== undefined) throw passedOver(kept.id)
       return rows.map(({ id }) => id)
     },
   }
+}
+
+/**
+ * Looks for a book that was not written, which does not mean that it is gone: a trigger or row security may pass over it.
+ * @returns the book if it is there and, if a book is expected, like that.
+ */
+async function findKept(client: pg.Client, [request]: readonly Deletion[]): Promise<Book | undefined> {
+  const [book] = (await client.query<Book>(SELECT, [request?.id])).rows
+  const expected = request?.expected
+  const isExpected = expected === undefined || FIELD_NAMES.every((name) => book?.[name] === expected[name])
+  return isExpected ? book : undefined
 }
 
 /** The words of a book if a text changes and both texts are known; otherwise null, and the index makes them later. */

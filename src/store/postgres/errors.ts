@@ -57,3 +57,13 @@ export const meaningOf = meanings(
 /** Whether a commit with this error certainly stored nothing: a conflict, a constraint, an idle transaction. */
 export const isNotCommitted = (error: unknown) =>
   error instanceof pg.DatabaseError && /^(40001|40P01|25P03|23)/.test(error.code ?? '')
+
+/** The error for a write that a trigger or row security has passed over. It counts as a conflict, and is done again. */
+export const passedOver = (id: number) =>
+  Object.assign(new pg.DatabaseError(`a trigger or row security keeps book ${id} as it is`, 0, 'error'), {
+    code: '40001',
+  })
+
+/** Whether a new book has got an id that another program has given to a book. Row security hides the detail. */
+export const isIdTaken = (error: unknown) =>
+  error instanceof pg.DatabaseError && error.code === '23505' && /\(id[,)]/.test(error.detail ?? '(id)')

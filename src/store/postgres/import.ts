@@ -7,7 +7,7 @@ import { STEP_TIME } from '../client-server/search-indexer.ts'
 import { type Extras, extrasOf, listsOf, VALUES } from './books.ts'
 import { dialectOf, isEqual } from './dialect.ts'
 import { commit } from './driver.ts'
-import { type Schema, SEQUENCE } from './schema.ts'
+import { CONTINUE_IDS, IS_BEHIND, type Schema } from './schema.ts'
 import { wordsOf } from './search-index.ts'
 
 const NEXT = VALUES.length + 1
@@ -54,11 +54,6 @@ const insertInto = (
 const IS_ALWAYS_GENERATED = `
   SELECT FROM pg_attribute WHERE attrelid = to_regclass('books') AND attname = 'id' AND attidentity = 'a'`
 
-/** Never sets the sequence back. */
-const CONTINUE_IDS = `
-  SELECT setval(sequence, greatest((SELECT max(id) FROM books), nextval(sequence)))
-  FROM (SELECT ${SEQUENCE} AS sequence) found`
-
 export function postgresImport(
   client: pg.Client,
   schema: Schema,
@@ -74,6 +69,8 @@ export function postgresImport(
       await client.query(`BEGIN ISOLATION LEVEL READ COMMITTED${hasAllKeys ? USE_INDEX : ''}`)
       if (keepIds && (await client.query(IS_ALWAYS_GENERATED)).rows.length > 0)
         all = insertInto(COLUMNS, extras, undefined, 'OVERRIDING SYSTEM VALUE')
+      // Not when an id is taken, because the error would end the transaction, and the books can be read only once.
+      if ((await client.query(IS_BEHIND)).rows.length > 0) await client.query(CONTINUE_IDS)
     },
     async number(sql) {
       const { rows } = await client.query<{ value: number | null }>(sql)

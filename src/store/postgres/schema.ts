@@ -102,6 +102,18 @@ export const SEQUENCE = `coalesce(pg_get_serial_sequence('books', 'id')::regclas
     JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
     WHERE adrelid = to_regclass('books') AND attname = 'id' LIMIT 1))`
 
+/** Has later books get higher ids than those that are there. Never sets the sequence back. */
+export const CONTINUE_IDS = `
+  SELECT setval(sequence, greatest((SELECT max(id) FROM books), nextval(sequence)))
+  FROM (SELECT ${SEQUENCE} AS sequence) found`
+
+/** Whether other programs have stored books under higher ids than the sequence has given, and the account may set it. */
+export const IS_BEHIND = `
+  SELECT FROM (SELECT ${SEQUENCE} AS sequence) found
+  JOIN pg_class ON pg_class.oid = sequence JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  JOIN pg_sequences ON schemaname = nspname AND sequencename = relname
+  WHERE coalesce(last_value, 0) < (SELECT max(id) FROM books) AND has_sequence_privilege(sequence, 'UPDATE')`
+
 /**
  * Whether to create indexes concurrently. This cannot be done in a transaction, so time limits cannot be lifted for it
  * through a pooler. An account with time limits creates indexes in the usual way.
@@ -165,7 +177,7 @@ const editor: SchemaEditor<pg.Client> = {
       create: isMissing ? `CREATE SCHEMA IF NOT EXISTS ${schema}; ${grant}` : grant,
       use: [
         `GRANT ${RIGHTS.join(', ')} ON ${schema}.books TO ${account};`,
-        ...(sequence ? [`GRANT USAGE ON SEQUENCE ${sequence} TO ${account};`] : []),
+        ...(sequence ? [`GRANT USAGE, UPDATE ON SEQUENCE ${sequence} TO ${account};`] : []),
       ].join(' '),
       around: [schema === 'public' ? '' : `SET search_path TO ${schema};`, ''],
     }
