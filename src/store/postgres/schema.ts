@@ -116,10 +116,12 @@ export const IS_BEHIND = `
 
 /**
  * Whether to create indexes concurrently. This cannot be done in a transaction, so time limits cannot be lifted for it
- * through a pooler. An account with time limits creates indexes in the usual way.
+ * through a pooler. An account with time limits creates indexes in the usual way. So does every account for a partitioned
+ * table, where the server refuses it.
  */
 const IS_CONCURRENT = `
-  SELECT ${IS_LARGE} AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0' AS concurrent`
+  SELECT ${IS_LARGE} AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'
+    AND (SELECT relkind <> 'p' FROM pg_class WHERE oid = to_regclass('books')) AS concurrent`
 
 /** Rights on some columns may be enough. The sequence of an identity column needs no right. */
 const LACKED_RIGHTS = `
@@ -190,17 +192,20 @@ const editor: SchemaEditor<pg.Client> = {
  * wait for the lock of the first statement until the index is complete.
  */
 async function createIndex(client: pg.Client, name: string, sql: string, isConcurrent = false) {
-  const found = `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('${name}')`
+  // Another schema of the search_path may have an index of this name.
+  const found = `
+    SELECT indisvalid AS valid, indexrelid::regclass::text AS name FROM pg_index
+    JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = to_regclass('books') AND relname = '${name}'`
   if (isConcurrent) await client.query(`${LIMITS}; LOCK TABLE books IN SHARE UPDATE EXCLUSIVE MODE`)
-  const [index] = (await client.query<{ valid: boolean }>(found)).rows
+  const [index] = (await client.query<{ valid: boolean; name: string }>(found)).rows
   if (index?.valid) return
   if (isConcurrent) {
-    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${name}`)
+    if (index) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index.name}`)
     await client.query(sql.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'))
     return
   }
   // Alone, because its lock keeps readers waiting, too.
-  if (index) await client.query(`${LIMITS}; DROP INDEX IF EXISTS ${name}`)
+  if (index) await client.query(`${LIMITS}; DROP INDEX IF EXISTS ${index.name}`)
   await client.query(`${LIMITS}; ${sql}`)
 }
 

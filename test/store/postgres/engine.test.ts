@@ -6,6 +6,7 @@ import { isReadOnly, PostgresDriver, serverTime } from '../../../src/store/postg
 import { postgresImport } from '../../../src/store/postgres/import.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { until } from '../../faults/engine-servers.ts'
+import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { type PreparedDatabase, prepareDatabase } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
@@ -53,6 +54,37 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.deepEqual(await query(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = ${index}`), [
       { valid: true },
     ])
+  })
+
+  it('takes no index of another schema for its own, nor drops it', async (t) => {
+    const { url, open, run, query } = await prepareDatabase(t, databases)
+    const name = nameIn(url)
+    await (await open()).close()
+    await run(
+      `CREATE SCHEMA theirs AUTHORIZATION ${name}`,
+      `SET LOCAL ROLE ${name}; CREATE TABLE theirs.books (id bigserial PRIMARY KEY, title text, author text, year bigint)`,
+      "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'books_by_title_key_3'::regclass",
+      `ALTER ROLE ${name} SET search_path = theirs, public`,
+    )
+    await (await open()).close()
+    const count =
+      "SELECT schemaname AS schema, count(*)::int FROM pg_indexes WHERE tablename = 'books' GROUP BY 1 ORDER BY 1"
+    assert.deepEqual(await query(count), [
+      { schema: 'public', count: 7 },
+      { schema: 'theirs', count: 7 },
+    ])
+  })
+
+  it('gives a large table its indexes also if it is partitioned', async (t) => {
+    const { open, reports } = await prepareDatabase(t, databases, (name) => [
+      `SET LOCAL ROLE ${name};
+       CREATE TABLE books (id bigserial, title text, author text, year bigint) PARTITION BY HASH (id);
+       CREATE TABLE books_1 PARTITION OF books FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+       INSERT INTO books (title, author, year) SELECT 'T', 'A', 1 FROM generate_series(1, 10001)`,
+    ])
+    const store = await open()
+    assert.deepEqual(reports, [])
+    assert.equal((await store.create({ title: 'T', author: 'A', year: 1 })).id, 10_002)
   })
 
   it('continues the ids of a sequence that belongs to no column, after books were stored under their own', async (t) => {
