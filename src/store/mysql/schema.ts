@@ -132,7 +132,10 @@ const DUE_INDEXES = `
 const editor: SchemaEditor<Connection> = {
   columns: (connection) => rowsOf<Column>(connection, DESCRIPTION),
   objects: (connection) => readNames(connection, OBJECTS),
-  execute: (connection, sql) => (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql),
+  async execute(connection, sql) {
+    if (sql.includes(`EXISTS ${WORDS} `)) await forgetFingerprints(connection)
+    await (ADDS_PLAIN.test(sql) ? addColumns : alter)(connection, sql)
+  },
   meaningOf,
   async administration(connection) {
     const sql = 'SELECT DATABASE() AS `database`, CURRENT_USER() AS account'
@@ -214,6 +217,24 @@ async function addColumns(connection: Connection, sql: string): Promise<void> {
     `ALTER TABLE books ${rows.map(({ name, column }) => `ADD INDEX IF NOT EXISTS ${name} (${column}, id)`)}`,
   )
   if (addition.status === 'rejected') throw addition.reason
+}
+
+/** Books whose fingerprints are removed in one statement. */
+const FORGOTTEN = 1000
+
+/**
+ * Before the table of words is created, marks all books as not indexed. If the table of books was restored without it,
+ * they have the fingerprints of texts whose words are gone. Before, so that an interrupted start does so again.
+ */
+async function forgetFingerprints(connection: Connection): Promise<void> {
+  if (!(await editor.objects(connection)).includes(WORDS_OF)) return
+  const next = `SELECT MAX(id) AS id FROM (SELECT id FROM books WHERE id > ? ORDER BY id LIMIT ${FORGOTTEN}) some`
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const [row] = await rowsOf<{ id: number | null }>(connection, next, [last])
+    if (typeof row?.id !== 'number' || row.id === last) return
+    await connection.query(`UPDATE books SET ${WORDS_OF} = NULL WHERE id > ? AND id <= ?`, [last, row.id])
+    last = row.id
+  }
 }
 
 /** A statement that needs each right. */

@@ -99,6 +99,26 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     assert.equal((await store.find(id))?.title, '0 times, 59 s, 59 s')
   })
 
+  it('makes the words of all books anew if the table of books was restored without them', async (t) => {
+    const { open, run } = await prepareDatabase(t, databases)
+    const store = await open()
+    await store.import(inGroups(Array(MANY).fill(BOOK)))
+    while ((await store.count({ words: ['t'] })) < MANY);
+    await store.close()
+    await run(`DROP TABLE ${WORDS}`)
+    const restored = await open()
+    let isIncomplete: boolean
+    let found: number
+    const onIncomplete = () => {
+      isIncomplete = true
+    }
+    do {
+      isIncomplete = false
+      found = await restored.count({ words: ['t'] }, { onIncomplete })
+    } while (isIncomplete)
+    assert.equal(found, MANY)
+  })
+
   it('looks up the words of each book by the book, also with the statistics of an empty table', async (t) => {
     const { open, run, query } = await prepareDatabase(t, databases)
     const store = await open()
