@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { FIELD_NAMES } from '../../catalogue/book.ts'
 import { StoreNotOpened } from '../../catalogue/store.ts'
 import {
   bookColumnsOf,
@@ -123,9 +124,18 @@ const IS_CONCURRENT = `
   SELECT ${IS_LARGE} AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'
     AND (SELECT relkind <> 'p' FROM pg_class WHERE oid = to_regclass('books')) AS concurrent`
 
-/** Rights on some columns may be enough. The sequence of an identity column needs no right. */
+/** The columns that are written, if they are there. */
+const WRITTEN = [...FIELD_NAMES, TITLE_KEY, AUTHOR_KEY, WORDS, WORDS_OF].map((name) => `'${name}'`)
+
+const lacks = (right: Right) =>
+  right === 'INSERT' || right === 'UPDATE'
+    ? `EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'books'::regclass AND attname IN (${WRITTEN})
+        AND NOT has_column_privilege(attrelid, attnum, '${right}'))`
+    : `NOT has_${right === 'DELETE' ? 'table' : 'any_column'}_privilege('books', '${right}')`
+
+/** Rights on the columns are enough. The sequence of an identity column needs no right. */
 const LACKED_RIGHTS = `
-  SELECT ${RIGHTS.map((right) => `NOT has_${right === 'DELETE' ? 'table' : 'any_column'}_privilege('books', '${right}') AS "${right}"`)},
+  SELECT ${RIGHTS.map((right) => `${lacks(right)} AS "${right}"`)},
     EXISTS (
       SELECT FROM pg_attribute WHERE attrelid = 'books'::regclass AND attname = 'id' AND attidentity = ''
         AND NOT has_sequence_privilege(${SEQUENCE}, 'USAGE, UPDATE')) AS "lacksSequence"`

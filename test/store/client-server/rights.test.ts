@@ -182,11 +182,14 @@ onServers('an account that may not write', (engine, databases) => {
     for (const [right, ...statements] of [
       ['DELETE', ...limit(name, 'SELECT, INSERT, UPDATE')],
       ...(engine === 'postgres'
-        ? ['books.id', 'NONE'].map((owner) => [
-            'INSERT',
-            `ALTER SEQUENCE books_id_seq OWNED BY ${owner}`,
-            `REVOKE ALL ON SEQUENCE books_id_seq FROM ${name}`,
-          ])
+        ? [
+            ['UPDATE', 'ALTER TABLE books ADD title_key_3 text', ...limit(name, `${some}, INSERT, DELETE`)],
+            ...['books.id', 'NONE'].map((owner) => [
+              'INSERT',
+              `ALTER SEQUENCE books_id_seq OWNED BY ${owner}`,
+              `REVOKE ALL ON SEQUENCE books_id_seq FROM ${name}`,
+            ]),
+          ]
         : []),
     ]) {
       reports.length = 0
