@@ -20,7 +20,7 @@ const LOGGED_OUT = `logged out of ${PATH}`
 /** The key in `sessionStorage` of what is typed, which is kept over a reload. */
 const DRAFT = `draft of ${PATH}`
 
-/** Hands a session from tab to tab: a new tab sends `ASK`. */
+/** Hands a session from tab to tab: a new tab sends `ASK`. The time of a log-out ends it. */
 const channel = new BroadcastChannel(SESSION)
 const ASK = 'ask'
 
@@ -28,6 +28,8 @@ const ASK = 'ask'
 let session
 /** A token that is no longer kept or shared: the service has refused it, or the user has logged out. */
 let dropped = ''
+/** When somebody last logged out, as far as this tab was told. @type {number} */
+let left = 0
 /** @type {Listener} */
 let listener
 
@@ -37,16 +39,20 @@ export const currentToken = () => session?.token ?? ''
 export function startSession(each) {
   listener = each
   channel.onmessage = ({ data }) => {
-    if (data !== ASK) take(data)
+    if (typeof data === 'number') leftElsewhere(data)
+    else if (data !== ASK) take(data)
     else if (session !== undefined && isUsable(session)) channel.postMessage(session)
   }
-  addEventListener('storage', ({ key, newValue }) => {
-    if (key !== LOGGED_OUT || newValue === null || session === undefined || isUsable(session)) return
-    dropSession()
-    listener.endedElsewhere()
-  })
   const kept = stored(() => sessionStorage.getItem(SESSION))
   if (kept) take(JSON.parse(kept))
+}
+
+/** @param {number} time of the last log-out; 0 if that was in the future, by a clock that was wrong. */
+function leftElsewhere(time) {
+  left = time
+  if (time === 0 || session === undefined || isUsable(session)) return
+  dropSession()
+  listener.endedElsewhere()
 }
 
 /** Asks the other tabs for their session. `began` is called if there is one. */
@@ -65,7 +71,10 @@ export function beginSession(token, username, date) {
   // Within a second, the service may issue the same token again.
   dropped = ''
   // The clock was wrong at the last log-out. A reload would otherwise drop the session.
-  if (lastLogOut() > Date.now()) stored(() => localStorage.removeItem(LOGGED_OUT))
+  if (lastLogOut() > Date.now()) {
+    tellLogOut(0)
+    stored(() => localStorage.removeItem(LOGGED_OUT))
+  }
   channel.postMessage(begun)
   keep(begun)
 }
@@ -79,7 +88,14 @@ export function dropSession() {
 /** Ends the session in all tabs. This tab has its token until `forgetSession`. */
 export function endSession() {
   dropSession()
-  stored(() => localStorage.setItem(LOGGED_OUT, String(Date.now())))
+  tellLogOut(Date.now())
+  stored(() => localStorage.setItem(LOGGED_OUT, String(left)))
+}
+
+/** Not only in `localStorage`, which the browser may block. @param {number} time */
+function tellLogOut(time) {
+  left = time
+  channel.postMessage(time)
 }
 
 export function forgetSession() {
@@ -121,7 +137,7 @@ function keep(begun) {
 const isUsable = ({ token, start, end }) => token !== dropped && end > Date.now() && start > lastLogOut()
 
 /** When somebody last logged out in any tab. */
-const lastLogOut = () => Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0)
+const lastLogOut = () => Math.max(left, Number(stored(() => localStorage.getItem(LOGGED_OUT)) ?? 0))
 
 /**
  * Uses storage. If the browser blocks it, as it does with cookies, or has no space left, nothing outlives a reload.

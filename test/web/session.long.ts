@@ -132,14 +132,15 @@ describe('a session on the web page', { skip: browserMissing }, () => {
         Object.defineProperty(globalThis, name, { get() { throw new DOMException('', 'SecurityError') } })`,
     ],
   ] as const)
-    it(`begins, and ends with a log-out, where the browser ${where}`, async () => {
+    it(`begins, and ends in all tabs with a log-out, where the browser ${where}`, async () => {
       await page.evaluate('sessionStorage.clear()')
-      await page.addInitScript(script)
+      await page.context().addInitScript(script)
       await page.goto(service.url)
       await page.logIn()
-      await page.showsTitles('Sula')
+      const tab = await openAnother()
+      for (const each of [page, tab]) await each.showsTitles('Sula')
       await page.chooseInMenu('Log out')
-      await asksForLogIn()
+      for (const each of [page, tab]) await asksForLogIn(each)
     })
 
   /** Opens a new book on the page, which then has the clock of the tests. @returns its id. */
