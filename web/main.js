@@ -345,6 +345,22 @@ function arrived() {
 /** Removes the notice about a proxy. */
 let dismissProxy = () => {}
 
+/** What the first click of a double-click presses. @type {Element | null} */
+let pressed = null
+
+/**
+ * The second click of a double-click presses nothing that the first one has put under the pointer, such as "Delete".
+ * @param {MouseEvent} event
+ */
+function guardSecondClick(event) {
+  const control = event.target instanceof Element ? event.target.closest('button, a, [role=row]') : null
+  if (event.detail < 2) pressed = control
+  else if (control !== null && control !== pressed) {
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  }
+}
+
 function reload() {
   dispatchEvent(new Event('reloading'))
   location.reload()
@@ -357,6 +373,8 @@ whenIntercepted((text) => {
 })
 startLogin()
 acceptDrops()
+addEventListener('mousedown', guardSecondClick, true)
+addEventListener('click', guardSecondClick, true)
 // A wide window has no menu of years.
 matchMedia('(max-width: 40rem)').addEventListener('change', hideMenus)
 // The element that opened a dialog may be gone when the dialog is closed.

@@ -64,6 +64,22 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await page.showsNoDialog()
   })
 
+  it('is not used by the second click of a double-click that opens it; on one button, both count', async () => {
+    await page.button('Year').dblclick()
+    await page.waitForURL(/sort=-year/)
+    await page.openBook('Volume 3')
+    const { x, y } = (await page.button('Delete').boundingBox()) ?? assert.fail('no button')
+    await page.escape()
+    await page.mouse.click(x + 9, y + 9)
+    await page.button('Delete').waitFor()
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+    assert.equal(await page.locator('.notice').count(), 0)
+    await page.locator('[name=title]:focus').waitFor()
+    await page.mouse.click(x + 9, y + 9)
+    await page.button('Undo').click()
+  })
+
   it('leads to the book before and after, which the list shows', async () => {
     await page.openBook('Volume 1')
     await has('Volume 1')
