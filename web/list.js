@@ -60,23 +60,26 @@ let drawn = { top: 0, layout: '', showsCharts: false }
 
 let telling = 0
 
-/** Where the mouse was pressed last, in pixels. */
-let pressed = { clientX: 0, clientY: 0 }
+/** Where the mouse, or what else, was pressed last, in pixels. */
+let pressed = { pointerType: '', clientX: 0, clientY: 0 }
 
 /** How far a hand may tremble in a click, in pixels. */
 const TREMBLE = 8
 
 /** @param {PointerEvent} event */
-function press({ clientX, clientY }) {
-  pressed = { clientX, clientY }
+function press({ pointerType, clientX, clientY }) {
+  pressed = { pointerType, clientX, clientY }
 }
 
 /**
- * Whether the mouse was moved while it was pressed, as one does to select text. A click without `detail` is by a key.
+ * Whether the mouse was moved while it was pressed, as one does to select text. A click without `detail` is by a key;
+ * a browser moves that of a finger to what it takes for its target.
  * @param {MouseEvent} event
  */
 const wasDragged = ({ detail, clientX, clientY }) =>
-  detail > 0 && Math.hypot(clientX - pressed.clientX, clientY - pressed.clientY) > TREMBLE
+  detail > 0 &&
+  pressed.pointerType === 'mouse' &&
+  Math.hypot(clientX - pressed.clientX, clientY - pressed.clientY) > TREMBLE
 
 const list = () => find('.rows')
 const grid = () => find('[role=grid]')

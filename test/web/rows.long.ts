@@ -90,6 +90,17 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await phone.shows('Deleted “Volume 20”.')
   })
 
+  it('are opened by a tap beside the text, which the browser moves to it', async () => {
+    const phone = await openCatalogue(browser(), service.url, { isMobile: true, hasTouch: true })
+    const text = phone.link('Volume 1')
+    const { x, y, width, height } = (await text.boundingBox()) ?? assert.fail('no text')
+    const finger = { x: x + width + 12, y: y + height / 2, radiusX: 20, radiusY: 20 }
+    const devtools = await phone.context().newCDPSession(phone)
+    await devtools.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [finger] })
+    await devtools.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    await phone.field('Title').waitFor()
+  })
+
   it('are sorted by year with those of an unknown year at the end', async () => {
     for (const year of [-500, 0, 1700])
       await service.createBook({ title: `Of ${year}`, author: 'Unknown', year })
