@@ -1,5 +1,5 @@
 import { tell } from './dialog.js'
-import { quote, readYear } from './fields.js'
+import { isSame, quote, readYear } from './fields.js'
 import { reveal, rowsInSight } from './list.js'
 import { readPage } from './pages.js'
 import { changed, deselect, load, select, showAll, sortBy, store } from './store.js'
@@ -57,7 +57,9 @@ export async function created(book) {
 
 /** Shows a book as it is now, in the place that it has in the list. @param {Book} book */
 export function replaced(book) {
-  store.pages?.replace(book)
+  const row = store.pages?.rowOf(book.id)
+  const shown = row === undefined ? undefined : store.pages.book(row)
+  if (!shown || !isSame(shown, book)) store.pages?.replace(book)
   if (store.selected.has(book.id)) select([book])
 }
 

@@ -1,5 +1,6 @@
-import { deleted } from './changes.js'
+import { deleted, replaced } from './changes.js'
 import { tell } from './dialog.js'
+import { read } from './edit.js'
 import { quote } from './fields.js'
 import { hidden } from './pages.js'
 import { Away, call, pending, Refused } from './service.js'
@@ -89,6 +90,11 @@ export function deleteBook(book, tag) {
       await call('DELETE', `/book/${book.id}`, { headers: { 'if-match': tag }, keepalive: true })
     } catch (error) {
       const status = error instanceof Refused ? error.status : undefined
+      if (status === 412)
+        await read(book.id).then(
+          (now) => replaced(now.book),
+          () => {},
+        )
       if (status !== 404)
         return {
           text: words.deletion.failed(title, explain(error)),

@@ -134,7 +134,9 @@ async function readBook(id) {
   signal.addEventListener('abort', () => dismiss())
   try {
     const known = [...saving, ...failed.keys()].find(({ book }) => book?.id === id)
-    const edit = known ?? new Edit(await read(id, { signal }))
+    const found = known ? undefined : await read(id, { signal })
+    if (found) replaced(found.book)
+    const edit = known ?? new Edit(found)
     if (!signal.aborted && store.view === seen) open(edit)
   } catch (error) {
     if (signal.aborted) return

@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit-html'
+import { replaced } from './changes.js'
 import { assign, Dialog, progressBar, reactive, restoreFocus, tell } from './dialog.js'
 import { entityTag, read } from './edit.js'
 import { isSame } from './fields.js'
@@ -87,7 +88,9 @@ async function actOn(book, act) {
     const expected = await entityTag(book)
     if (expected !== undefined && (await isDone(expected))) return 'done'
     const { book: stored, tag } = await read(book.id)
-    return isSame(stored, book) && (await isDone(tag)) ? 'done' : 'changed'
+    if (isSame(stored, book) && (await isDone(tag))) return 'done'
+    replaced(stored)
+    return 'changed'
   } catch (error) {
     if (error instanceof Refused && error.status === 404) return 'gone'
     throw error

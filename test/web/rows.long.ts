@@ -81,6 +81,19 @@ describe('the rows of the web page', { skip: browserMissing }, () => {
     await page.link('Volume 4').waitFor()
   })
 
+  it('show what somebody else has changed, once that kept a book from being deleted, or it is opened', async () => {
+    await page.keepNotices()
+    await page.openBook('Volume 8')
+    await page.button('Delete').waitFor()
+    await service.updateBook(9, { title: 'Volume 8, revised' })
+    await page.button('Delete').click()
+    await page.choose('Dismiss', '“Volume 8” was not deleted: someone else has changed it.')
+    await page.link('Volume 8, revised').waitFor()
+    await service.updateBook(9, { title: 'Volume 8' })
+    await page.openBook('Volume 8, revised')
+    await page.link('Volume 8').waitFor()
+  })
+
   it('are deleted on a phone as soon as the page is hidden, and it says so afterwards', async () => {
     const phone = await openCatalogue(browser(), service.url, { isMobile: true, hasTouch: true })
     await phone.keepNotices()

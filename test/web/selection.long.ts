@@ -208,6 +208,7 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
       )
       await page.showsTitles(...left.map(({ title }) => title))
       assert.equal(await page.locator('.row').count(), left.length)
+      await page.locator('.row .year', { hasText: /^2$/ }).waitFor()
     })
 
   for (const [done, save] of [
