@@ -62,15 +62,17 @@ function began({ username, end }) {
   state.username = username
   state.reason = 'expired'
   clearTimeout(timer)
-  timer = setTimeout(tellExpiring, Math.max(end - Date.now() - AHEAD, 0))
+  timer = setTimeout(() => tellExpiring(end), Math.max(end - Date.now() - AHEAD, 0))
   dismissExpiring()
   dialog.close()
   waiting?.resolve()
   waiting = undefined
 }
 
-/** A notice, because a dialog would take the focus from what is being typed. */
-function tellExpiring() {
+/** A notice, because a dialog would take the focus from what is being typed. @param {number} end of the session. */
+function tellExpiring(end) {
+  // While the computer sleeps, its timers do too.
+  if (end <= Date.now()) return
   state.reason = 'expiring'
   const actions = [{ label: words.login.renew, run: () => dialog.show() }]
   dismissExpiring = tell({ text: words.login.ending, actions, stays: true })

@@ -69,6 +69,10 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await page.search('sula')
     await page.shows('Session expired')
     assert.equal(await page.getByText('Your session ends in a minute.').count(), 0)
+    // Nor does a page say so that has slept through the end.
+    await page.enterPassword()
+    await page.clock.fastForward('20:00')
+    assert.equal(await page.getByText('Your session ends in a minute.').count(), 0)
   })
 
   it('is dropped when the service refuses its token', async () => {
