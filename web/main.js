@@ -267,9 +267,12 @@ function content() {
   if (error !== undefined && pages.length === 0) {
     if (!(error instanceof Refused))
       return state(awayText(error), words.list.retrying, words.list.retryNow, retry)
-    return [400, 414, 431].includes(error.status)
-      ? state(words.list.tooLong, words.list.tooLongHint, words.showAll, showAll)
-      : state(words.list.failed, error.message, words.list.tryAgain, retry)
+    const { status, message } = error
+    if ([414, 431].includes(status) || message.endsWith(' words'))
+      return state(words.list.tooLong, words.list.tooLongHint, words.showAll, showAll)
+    return status === 400
+      ? state(words.list.failed, message, words.showAll, showAll)
+      : state(words.list.failed, message, words.list.tryAgain, retry)
   }
   if (pages.isComplete && pages.length === 0) {
     if (pages.isOfDuplicates)

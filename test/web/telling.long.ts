@@ -35,6 +35,13 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.hides('Loading…')
   })
 
+  it('says what is wrong with a search that the service refuses', async () => {
+    await page.goto(`${service.url}/?q=%00`)
+    await page.shows('without NUL')
+    await page.button('Show all books').click()
+    await page.showsTitles('Volume 249')
+  })
+
   it('says that a search may miss books while they are made searchable', async () => {
     let isIncomplete = true
     await page.route(/books\?q=volume/, async (route) => {
