@@ -10,7 +10,7 @@ import { noYear, readYear } from './fields.js'
 import { icon } from './icons.js'
 import { rowsInSight } from './list.js'
 import { doToEach, explain, openTask, remove } from './many.js'
-import { call } from './service.js'
+import { call, Refused } from './service.js'
 import { deselect, isCurrent, load, MOST, readRows, select, store } from './store.js'
 import { words } from './words.js'
 
@@ -186,10 +186,11 @@ function editSelected() {
       }
     },
     tell: (outcome) => explain(outcome, words.many.saved(outcome.done.length)),
-    ended({ done, changed, gone }) {
+    ended({ done, changed, gone, error }) {
       deselect([...done, ...changed, ...gone].map(({ id }) => id))
       restoreFocus()
-      load(rowsInSight().top)
+      // That would ask at once for the password that was not given.
+      if (!(error instanceof Refused && error.status === 401)) load(rowsInSight().top)
     },
   })
 }

@@ -276,6 +276,21 @@ describe('books that are selected on the web page', { skip: browserMissing }, ()
     assert.ok(await page.box('Part 1').isChecked())
   })
 
+  it('stay as they are if the password is not given, which is asked for once', async () => {
+    await page.box('Part 3').click()
+    await page.button('Edit…').click()
+    await page.fillIn({ Author: 'Changed' })
+    await page.refuse(/\/books?[/?]/, 401)
+    await page.choose('Save 1 book', 'Your changes are kept')
+    const lists: string[] = []
+    page.on('request', (request) => lists.push(...(/\/books\?.*/.exec(request.url()) ?? [])))
+    await page.keys('Escape')
+    await page.shows('1 book left.')
+    await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
+    assert.deepEqual(lists, [])
+    await count('1 selected')
+  })
+
   it('are saved as a file for spreadsheets, as they are now', async () => {
     await page.box('Part 1').click()
     await page.openBook('Part 1', { Year: '1901' })
