@@ -60,6 +60,16 @@ function unsaved() {
 
 const close = () => dialog.close()
 
+const narrow = matchMedia('(max-width: 40rem)')
+// The list beside the panel could not be used, as when a phone is turned.
+narrow.addEventListener('change', () => {
+  const { activeElement } = document
+  if (openDialog() !== find('#editor')) return
+  dialog.close()
+  dialog.show(narrow.matches)
+  if (activeElement instanceof HTMLElement) activeElement.focus()
+})
+
 // A click beside its fields gives the dialog itself the focus.
 find('#editor')?.addEventListener('keydown', pressed)
 
@@ -160,7 +170,7 @@ function open(edit) {
   nameLinked(edit.book?.id ?? NEW)
   if (dialog.isOpen) focusOn('[name=title]')
   // Beside the list, or over all of a narrow window.
-  dialog.show(matchMedia('(max-width: 40rem)').matches)
+  dialog.show(narrow.matches)
   if (edit.book) void edit.lookForTwins()
 }
 

@@ -80,6 +80,16 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
     await page.button('Undo').click()
   })
 
+  it('is beside the list, which can be used, once a phone is turned; what is typed and the focus stay', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.openBook('Volume 3', { Year: '1999' })
+    await page.setViewportSize({ width: 844, height: 390 })
+    await page.locator('#editor:not(:modal) [name=year]:focus').waitFor()
+    await page.button('Statistics').click()
+    assert.equal(await page.field('Year').inputValue(), '1999')
+    await hash('#book=4')
+  })
+
   it('leads to the book before and after, which the list shows', async () => {
     await page.openBook('Volume 1')
     await has('Volume 1')
