@@ -158,6 +158,8 @@ async function readBook(id) {
   } finally {
     clearTimeout(timer)
     dismiss()
+    // The address may have led to it. Not before the click that kept it from opening has led elsewhere.
+    if (signal.aborted) setTimeout(() => linked() === id && nameLinked(shown()))
   }
 }
 

@@ -45,6 +45,18 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     }
   })
 
+  it('with a book that the address names leaves no trace there either', async () => {
+    await page.openBook('Sula')
+    await page.button('Delete').waitFor()
+    await page.escape()
+    await page.waitUntil(`location.hash === ''`)
+    const held = await page.hold('GET', BOOK, () => page.goForward())
+    await page.button('Statistics').click()
+    await page.waitUntil(`location.hash === ''`)
+    await held.release()
+    assert.equal(await page.dialog().count(), 0)
+  })
+
   it('shows no duplicate of a title that was typed before', async () => {
     const held = await page.hold('GET', /books\?q=Sula&/)
     await page.addBook({ Title: 'Sula' })
