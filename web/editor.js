@@ -295,7 +295,7 @@ function tellFailed(edit) {
 function takeTheirs({ theirs, tag }) {
   if (!theirs) return
   state.edit = new Edit({ book: theirs, tag })
-  restoreFocus(find('#editor') ?? undefined)
+  focusOn('[name=title]')
 }
 
 /** @param {Edit} edit */

@@ -303,6 +303,7 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       await page.locator('.row .year', { hasText: String(year) }).waitFor()
       await page.button('Use saved version').click()
       assert.equal(await page.field('Year').inputValue(), String(year))
+      await page.locator('[name=title]:focus').waitFor()
       await page.escape()
     })
 
