@@ -337,10 +337,12 @@ function takeAuthor(edit, author) {
   focusOn('[name=author]')
 }
 
-/** Enter saves, as in an `<input>`. @param {KeyboardEvent} event */
+/** Enter saves, as in an `<input>`, unless it is still held down since it opened the book. @param {KeyboardEvent} event */
 function submitOnEnter(event) {
-  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  // In Safari, the key that ends a composition has only this code.
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
   event.preventDefault()
+  if (event.repeat) return
   const { form } = /** @type {HTMLTextAreaElement} */ (event.target)
   form?.requestSubmit()
 }

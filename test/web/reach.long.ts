@@ -145,7 +145,15 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   it('edits, deletes and undoes with keys alone, and never loses the focus', async () => {
     await page.keepNotices()
     await page.button('Statistics').focus()
-    await page.keys('Tab', 'ArrowDown', 'ArrowDown', 'End', 'Enter')
+    await page.keys('Tab', 'ArrowDown', 'ArrowDown', 'End')
+    await page.keyboard.down('Enter')
+    await page.locator('[name=title]:focus').waitFor()
+    // It is held down, which saves nothing; nor does the key that ends a composition in Safari.
+    await page.keyboard.down('Enter')
+    await page.keyboard.up('Enter')
+    const init = { key: 'Enter', keyCode: 229, bubbles: true, cancelable: true }
+    await page.field('Title').dispatchEvent('keydown', init)
+    assert.ok(await page.field('Title').isEditable())
     assert.equal(await page.field('Title').inputValue(), 'Volume 2')
     await page.escape()
     assert.equal(await focused(), 'Volume 2 / year')
