@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runNode } from './run-node.js'
+import { fail, runNode } from './run-node.js'
 import { nodeFlags, VARIABLES } from './start-options.js'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -11,4 +11,6 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const MAIN = join(ROOT, existsSync(join(ROOT, 'src')) ? 'src/main.ts' : 'dist/main.js')
 const words = process.argv.slice(2)
 
-runNode([...nodeFlags(words[0]), MAIN, ...words], { variables: VARIABLES })
+if (existsSync(MAIN)) runNode([...nodeFlags(words[0]), MAIN, ...words], { variables: VARIABLES })
+else
+  fail('npm has made this package without the service: make it again, with npm pack --ignore-scripts=false')

@@ -112,7 +112,7 @@ function endAs(code, signal) {
 }
 
 /** @param {string} message */
-function fail(message) {
+export function fail(message) {
   process.stderr.write(`${message}\n`)
   process.exitCode = 1
 }

@@ -90,8 +90,8 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port, setting }: Add
     )
   if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'].includes(code))
     return new OperatorError(
-      `HOST: ${host ?? 'every address'} cannot be listened on: ${message}; set HOST in the file of settings, ` +
-        'which comes before the environment, to an address of this machine, or to :: for all',
+      `HOST: ${host ?? 'every address'} cannot be listened on: ${message}; set HOST to an address of this machine, ` +
+        'or to :: for all, in the file of settings if there is one, which comes before the environment',
     )
   return error
 }

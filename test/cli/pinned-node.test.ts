@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { nodePackage } from '../../bin/run-node.js'
 import { temporaryDirectory } from '../support/service.ts'
@@ -77,6 +77,9 @@ describe('where npm has installed no Node.js for the system', () => {
   const directory = temporaryDirectory()
   after(directory.remove)
   cpSync(join(ROOT, 'bin'), join(directory.path, 'bin'), { recursive: true })
+  const main = join(directory.path, 'dist/main.js')
+  mkdirSync(dirname(main))
+  writeFileSync(main, '')
   const asVersion = (version: string, name: string) => {
     const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`
@@ -98,5 +101,12 @@ describe('where npm has installed no Node.js for the system', () => {
   it('runs on the own one of the system from 24 on', () => {
     const { status, stdout } = run(['-p', '1 + 1'], asVersion('24.0.0', 'pinned-node.js'))
     assert.deepEqual([status, stdout], [0, '2\n'])
+  })
+
+  it('a package that npm has made without its scripts says so', () => {
+    rmSync(main)
+    const { status, stderr } = run(['--version'], asVersion('24.0.0', 'book-catalogue.js'))
+    assert.equal(status, 1)
+    assert.match(stderr, /^npm has made this package without .* --ignore-scripts=false\n$/)
   })
 })

@@ -9,7 +9,9 @@ const START = isExecutable
   ? process.argv0
   : import.meta.filename.endsWith('.ts')
     ? 'npm start'
-    : 'book-catalogue'
+    : process.env.npm_command === 'exec'
+      ? 'the same command without init'
+      : 'book-catalogue'
 
 export const command: Command = {
   usage: 'init',
