@@ -348,20 +348,23 @@ function arrived() {
 /** Removes the notice about a proxy. */
 let dismissProxy = () => {}
 
-/** What the first click of a double-click presses. @type {Element | null} */
-let pressed = null
+/** What was pressed last, and as which click of several, by the type of the event. */
+const presses = /** @type {Record<string, { detail: number, control: Element | null }>} */ ({})
 
 /**
  * The second click of a double-click presses nothing that the first one has put under the pointer, such as "Delete".
  * @param {MouseEvent} event
  */
 function guardSecondClick(event) {
-  const control = event.target instanceof Element ? event.target.closest('button, a, [role=row]') : null
-  if (event.detail < 2) pressed = control
-  else if (control !== null && control !== pressed) {
-    event.preventDefault()
-    event.stopImmediatePropagation()
-  }
+  const { type, detail, target } = event
+  const control = target instanceof Element ? target.closest('button, a, [role=row]') : null
+  const before = presses[type]
+  presses[type] = { detail, control }
+  // There are no events of a button that is still disabled.
+  if (control === null || !before || before.detail !== detail - 1 || before.control === control) return
+  presses[type] = { detail, control: before.control }
+  event.preventDefault()
+  event.stopImmediatePropagation()
 }
 
 function reload() {

@@ -97,18 +97,15 @@ function escapeControls(text: string): string {
 
 /**
  * Writing to a terminal blocks the process while its user has stopped it with Ctrl-S, or nobody reads it.
- * @returns the terminal of standard output, opened so that it does not block, or standard output where that is impossible.
+ * @returns the terminal of standard output, opened so that it does not block; on other systems, standard output.
  */
 function openTerminal(): number {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
-  for (const path of ['/proc/self/fd/1', '/dev/tty']) {
-    try {
-      return openSync(path, O_WRONLY | O_NONBLOCK | O_NOCTTY)
-    } catch {
-      // The next one may do.
-    }
+  try {
+    return openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY)
+  } catch {
+    return 1
   }
-  return 1
 }
 
 /** Writes as much as can be written now. @returns the number of bytes. */

@@ -228,12 +228,29 @@ const FORGOTTEN = 1000
  */
 async function forgetFingerprints(connection: Connection): Promise<void> {
   if (!(await editor.objects(connection)).includes(WORDS_OF)) return
+  // The account may lack the right to see the table.
+  const isThere = (error?: unknown) => error === undefined || meaningOf(error).isDenied
+  if (await connection.query(`SELECT 1 FROM ${WORDS} LIMIT 0`).then(() => true, isThere)) return
   const next = `SELECT MAX(id) AS id FROM (SELECT id FROM books WHERE id > ? ORDER BY id LIMIT ${FORGOTTEN}) some`
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const [row] = await rowsOf<{ id: number | null }>(connection, next, [last])
     if (typeof row?.id !== 'number' || row.id === last) return
-    await connection.query(`UPDATE books SET ${WORDS_OF} = NULL WHERE id > ? AND id <= ?`, [last, row.id])
+    await forget(connection, last, row.id)
     last = row.id
+  }
+}
+
+/** Leaves out books that the database protects. @param after the id before the first. @param last the last id. */
+async function forget(connection: Connection, after: number, last: number): Promise<void> {
+  try {
+    await connection.query(`UPDATE books SET ${WORDS_OF} = NULL WHERE id > ? AND id <= ?`, [after, last])
+  } catch (error) {
+    const { outcome, reason } = meaningOf(error)
+    if (outcome !== 'refused' || reason !== undefined) throw error
+    if (last - after === 1) return
+    const middle = Math.floor((after + last) / 2)
+    await forget(connection, after, middle)
+    await forget(connection, middle, last)
   }
 }
 

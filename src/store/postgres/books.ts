@@ -26,6 +26,9 @@ import { isIdTaken, passedOver } from './errors.ts'
 import { CONTINUE_IDS, type Schema } from './schema.ts'
 import { fingerprint, WORDS, WORDS_OF, wordsOf, wordValues } from './search-index.ts'
 
+/** How often new books get other ids while other programs take these. */
+const ATTEMPTS = 5
+
 /** What is stored along with fields of books, if the database has the columns: sort keys and words, passed as lists. */
 export function extrasOf(schema: Schema, fields: readonly FieldName[] = FIELD_NAMES) {
   const texts = fields.filter(isIndexedField)
@@ -191,12 +194,14 @@ export function postgresBooks(schema: Schema): BookStatements<pg.Client> {
       const stored = extras.of(books, () => books.map(wordsOf))
       const values = [...listsOf(books), serverTime(client, end), ...stored]
       const insert = () => client.query<Book>(books.length === 1 ? INSERT_ONE : INSERT, values)
-      const inserted = insert().catch(async (error: unknown) => {
-        if (!isIdTaken(error)) throw error
-        await client.query(CONTINUE_IDS)
-        return insert()
-      })
-      return (await inserted).rows
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return (await insert()).rows
+        } catch (error) {
+          if (attempt === ATTEMPTS || !isIdTaken(error)) throw error
+          await client.query(CONTINUE_IDS)
+        }
+      }
     },
 
     async update(client, updates, end, alone) {

@@ -103,17 +103,20 @@ export const SEQUENCE = `coalesce(pg_get_serial_sequence('books', 'id')::regclas
     JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
     WHERE adrelid = to_regclass('books') AND attname = 'id' LIMIT 1))`
 
-/** Has later books get higher ids than those that are there. Never sets the sequence back. */
-export const CONTINUE_IDS = `
-  SELECT setval(sequence, greatest((SELECT max(id) FROM books), nextval(sequence)))
-  FROM (SELECT ${SEQUENCE} AS sequence) found`
+const FOUND = `FROM (SELECT ${SEQUENCE} AS sequence) found JOIN pg_sequence ON seqrelid = sequence`
+
+/** The highest id that later books can follow. After one near the end of the sequence, there would soon be no more. */
+const HIGHEST = `(SELECT max(id) FROM books WHERE id < least(seqmax, ${Number.MAX_SAFE_INTEGER}) / 2)`
+
+/** Has later books get higher ids than those that are there. */
+export const CONTINUE_IDS = `SELECT setval(sequence, greatest(${HIGHEST}, nextval(sequence))) ${FOUND}`
 
 /** Whether other programs have stored books under higher ids than the sequence has given, and the account may set it. */
 export const IS_BEHIND = `
-  SELECT FROM (SELECT ${SEQUENCE} AS sequence) found
+  SELECT ${FOUND}
   JOIN pg_class ON pg_class.oid = sequence JOIN pg_namespace ON pg_namespace.oid = relnamespace
   JOIN pg_sequences ON schemaname = nspname AND sequencename = relname
-  WHERE coalesce(last_value, 0) < (SELECT max(id) FROM books) AND has_sequence_privilege(sequence, 'UPDATE')`
+  WHERE coalesce(last_value, 0) < ${HIGHEST} AND has_sequence_privilege(sequence, 'UPDATE')`
 
 /**
  * Whether to create indexes concurrently. This cannot be done in a transaction, so time limits cannot be lifted for it
@@ -124,16 +127,13 @@ const IS_CONCURRENT = `
   SELECT ${IS_LARGE} AND current_setting('statement_timeout') = '0' AND current_setting('lock_timeout') = '0'
     AND (SELECT relkind <> 'p' FROM pg_class WHERE oid = to_regclass('books')) AS concurrent`
 
-/** The columns that are written, if they are there. */
-const WRITTEN = [...FIELD_NAMES, TITLE_KEY, AUTHOR_KEY, WORDS, WORDS_OF].map((name) => `'${name}'`)
-
 const lacks = (right: Right) =>
   right === 'INSERT' || right === 'UPDATE'
-    ? `EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'books'::regclass AND attname IN (${WRITTEN})
+    ? `EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'books'::regclass AND attname IN (${FIELD_NAMES.map((name) => `'${name}'`)})
         AND NOT has_column_privilege(attrelid, attnum, '${right}'))`
     : `NOT has_${right === 'DELETE' ? 'table' : 'any_column'}_privilege('books', '${right}')`
 
-/** Rights on the columns are enough. The sequence of an identity column needs no right. */
+/** Rights on the fields are enough. The sequence of an identity column needs no right. */
 const LACKED_RIGHTS = `
   SELECT ${RIGHTS.map((right) => `${lacks(right)} AS "${right}"`)},
     EXISTS (

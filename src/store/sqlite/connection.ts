@@ -34,8 +34,9 @@ export function openConnection(path: string, mode: 'rw' | 'rwc' = 'rwc'): Databa
 
 /** Reads at once, because SQLite opens most of a database only when it is first read. */
 function openAndRead(file: string, options: string): DatabaseSync {
-  const url = pathToFileURL(file)
-  url.search = options
+  const { host, pathname } = pathToFileURL(file)
+  // SQLite takes a host, which a path of Windows may have, only as a part of the path.
+  const url = `file://${host && `//${host}`}${pathname}?${options}`
   const database = new DatabaseSync(url, { timeout: BUSY_TIMEOUT })
   try {
     database.prepare('SELECT 1 FROM sqlite_schema').get()
@@ -49,7 +50,7 @@ function openAndRead(file: string, options: string): DatabaseSync {
 /** The file that a path leads to, for `requireFile`; undefined if there is none. */
 export function identityOf(path: string): string | undefined {
   try {
-    const { dev, ino } = statSync(path)
+    const { dev, ino } = statSync(path, { bigint: true })
     return `${dev}:${ino}`
   } catch {
     return undefined

@@ -99,13 +99,17 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     assert.equal((await store.find(id))?.title, '0 times, 59 s, 59 s')
   })
 
-  it('makes the words of all books anew if the table of books was restored without them', async (t) => {
+  it('makes words anew if the table of books was restored without them, except those of a protected book', async (t) => {
     const { open, run } = await prepareDatabase(t, databases)
     const store = await open()
     await store.import(inGroups(Array(MANY).fill(BOOK)))
     while ((await store.count({ words: ['t'] })) < MANY);
     await store.close()
-    await run(`DROP TABLE ${WORDS}`)
+    await run(
+      `DROP TABLE ${WORDS}`,
+      `CREATE TRIGGER protection BEFORE UPDATE ON books FOR EACH ROW
+       BEGIN IF OLD.id = 5 THEN SIGNAL SQLSTATE '45000'; END IF; END`,
+    )
     const restored = await open()
     let isIncomplete: boolean
     let found: number
@@ -116,7 +120,7 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
       isIncomplete = false
       found = await restored.count({ words: ['t'] }, { onIncomplete })
     } while (isIncomplete)
-    assert.equal(found, MANY)
+    assert.equal(found, MANY - 1)
   })
 
   it('looks up the words of each book by the book, also with the statistics of an empty table', async (t) => {
