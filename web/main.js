@@ -361,7 +361,8 @@ function guardSecondClick(event) {
   const before = presses[type]
   presses[type] = { detail, control }
   // There are no events of a button that is still disabled.
-  if (control === null || !before || before.detail !== detail - 1 || before.control === control) return
+  const isNext = detail > 1 && before?.detail === detail - 1
+  if (!isNext || control === null || before.control === control) return
   presses[type] = { detail, control: before.control }
   event.preventDefault()
   event.stopImmediatePropagation()
