@@ -107,7 +107,6 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
     earlier.once('close', () => refuseInTurn(refusal, socket))
     return
   }
-  // A body may turn out malformed after its request was answered, for example with 401. There is no second response.
   const last = lastResponse(socket)
   const isRead = last && !last.req.complete && !last.closed && last.req.listenerCount('error') > 0
   // A small body that is being read is refused as a request: with its id, and counted.
@@ -117,6 +116,7 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
     last.req.emit('error', refusal)
     return
   }
+  // A body may turn out malformed after its request was answered, for example with 401. There is no second response.
   const isAnswered = last?.closed && !last.req.complete
   if (isAnswered) socket.end()
   else socket.end(response(refusal))

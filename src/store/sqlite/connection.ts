@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { LRUCache } from 'lru-cache'
@@ -17,15 +16,14 @@ const RETRY_INTERVAL = 5
  * @param mode `rwc` creates an empty file if there is none.
  */
 export function openConnection(path: string, mode: 'rw' | 'rwc' = 'rwc'): DatabaseSync {
-  const file = resolve(path)
   try {
-    return openAndRead(file, `mode=${mode}`)
+    return openAndRead(path, `mode=${mode}`)
   } catch (error) {
     // A reader needs the -wal and -shm files, and cannot create them where it may not write. If there is no -wal file,
     // there is no writer, and the database file is complete. It can then be read without locks, as immutable.
-    if (!isDenied(error) || !existsSync(file) || existsSync(`${file}-wal`)) throw error
+    if (!isDenied(error) || !existsSync(path) || existsSync(`${path}-wal`)) throw error
     try {
-      return openAndRead(file, 'mode=ro&immutable=1')
+      return openAndRead(path, 'mode=ro&immutable=1')
     } catch {
       throw error
     }
@@ -33,8 +31,8 @@ export function openConnection(path: string, mode: 'rw' | 'rwc' = 'rwc'): Databa
 }
 
 /** Reads at once, because SQLite opens most of a database only when it is first read. */
-function openAndRead(file: string, options: string): DatabaseSync {
-  const { host, pathname } = pathToFileURL(file)
+function openAndRead(path: string, options: string): DatabaseSync {
+  const { host, pathname } = pathToFileURL(path)
   // SQLite takes a host, which a path of Windows may have, only as a part of the path.
   const url = `file://${host && `//${host}`}${pathname}?${options}`
   const database = new DatabaseSync(url, { timeout: BUSY_TIMEOUT })
@@ -64,7 +62,7 @@ export function identityOf(path: string): string | undefined {
  */
 export function requireFile(path: string, opened: string | undefined): void {
   if (identityOf(path) === opened) return
-  const problem = `${path} was deleted, moved or replaced while the service runs, which writes nothing more`
+  const problem = `${path} was deleted, moved or replaced while the service was running, so nothing more is written`
   throw new StoreUnavailable(`${problem}; put the file back, or restart the service`, {
     nothingWritten: true,
   })
