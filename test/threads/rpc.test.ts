@@ -65,3 +65,14 @@ it('calls fail with the first reason for which the port was closed, and that is 
   await once(port1, 'close')
   assert.equal(closed, 1)
 })
+
+it('calls in both directions at the same time have their own results', async (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.after(() => port1.close())
+  const functions = (own: string) => ({ name: () => own })
+  const [one, other] = [
+    new Rpc<{ name(): string }>(port1, functions('one')),
+    new Rpc<{ name(): string }>(port2, functions('other')),
+  ]
+  assert.deepEqual(await Promise.all([one.call('name'), other.call('name')]), ['other', 'one'])
+})

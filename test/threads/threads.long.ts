@@ -90,9 +90,10 @@ describe('a service with four threads', () => {
   const threadNames = () =>
     globSync(`/proc/${service.process.pid}/task/*/comm`).map((path) => readFileSync(path, 'utf8').trim())
 
+  const readMetrics = () => fetch(/"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? '')
+
   it('adds up the metrics of all threads, and has those of the process once', async () => {
-    const url = /"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? ''
-    const found = async () => parseExposition(await (await fetch(url)).text())
+    const found = async () => parseExposition(await (await readMetrics()).text())
     const answered = { route: '/healthz', method: 'GET', status: '200' }
     const before = total(await found(), 'http_requests_total', answered)
     assert.deepEqual(statuses(await onEach(service.url, () => head('GET /healthz'))), { 200: CONNECTIONS })
@@ -120,6 +121,7 @@ describe('a service with four threads', () => {
       assert.equal((await ask(i))?.status, threads[i] === threads[0] ? undefined : 200)
     const served = await onEach(service.url, () => withBody('POST /book', BOOK, authorization))
     assert.deepEqual(statuses(served), { 201: CONNECTIONS })
+    assert.equal((await readMetrics()).status, 200)
   })
 
   it('counts failed log-ins over all threads', async () => {
@@ -236,9 +238,12 @@ it('does not listen again while it stops, though a thread is still starting', as
 
 it('is one thread, and says so, where the system cannot spread connections', async () => {
   const elsewhere = `data:text/javascript,Object.defineProperty(process, 'platform', { value: 'darwin' })`
-  const service = await startService(directory.path, { THREADS: '2' }, ['--import', elsewhere])
-  await service.stop()
-  assert.match(service.output(), /"level":40.*"THREADS: this system cannot spread connections/)
+  for (const THREADS of ['1', '2']) {
+    const service = await startService(directory.path, { THREADS }, ['--import', elsewhere])
+    await service.stop()
+    const warning = /"level":40.*"THREADS: this system cannot spread connections/
+    assert.equal(warning.test(service.output()), THREADS === '2')
+  }
 })
 
 it('says why it cannot start', async (t) => {
@@ -255,6 +260,11 @@ it('says why it cannot start', async (t) => {
     [
       { DIE_AT_START: 'ERR_WORKER_INIT_FAILED' },
       /^Cannot start: THREADS: a thread that answers requests cannot run: the error of the test\n$/m,
+    ],
+    // Of another kind of error, the stack helps.
+    [
+      { DIE_AT_START: 'OTHER' },
+      /^StoreUnavailable: the http thread died\n +at [\s\S]*the error of the test\n +at /m,
     ],
     [{ DB_URL: 'sqlite:.' }, /^Cannot start: DB_URL: the database file \S+ cannot be opened: [^\n]+\n$/m],
   ] as const) {
