@@ -128,6 +128,10 @@ describe('the choice of a host', () => {
     // One that refused at once has its usual place.
     silent.clear()
     for (let i = 0; i < 2; i++) assert.equal((await trial(REFUSED, 'writable'))[0], 'ab')
+    // Each keeps its own reason.
+    await assert.rejects(trial('silent', REFUSED))
+    const inThisOrder = /: b:2: connect ECONNREFUSED; a:1: password authentication failed$/
+    await assert.rejects(trial(WRONG_PASSWORD, REFUSED), inThisOrder)
   })
 
   it('says whether an instance has to be ready for writes', () => {
