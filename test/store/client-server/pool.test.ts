@@ -119,6 +119,17 @@ describe('a pool of connections', () => {
         assert.equal(await served(size, kind, false), most[kind], `${kind} of ${size}`)
       assert.equal(await served(size, 'search', true), most.ofOne)
     }
+    // The fifth of one client waits, and not that of another.
+    const query = mock.fn(forever)
+    const { count } = queriesOf(
+      newPool(10),
+      { dialect: () => dialectOf('stored'), query },
+      undefined,
+      undefined,
+    )
+    for (const client of 'aaaaab') watch(count({}, { client }))
+    await settle()
+    assert.equal(query.mock.callCount(), 5)
   })
 
   it('refuses the newest of the client with the most when 5000 of a kind wait, until their time is over', async () => {
@@ -349,6 +360,32 @@ describe('the deadline of a use', () => {
       ['the database server did not answer within 2 seconds', true],
       ['no connection to the database server was available within 0 seconds', true],
     ])
+  })
+
+  for (const [isConnected, reason] of [
+    [true, 'timeout'],
+    [false, 'connection'],
+  ] as const)
+    it(`is told with the failure before it, whether there is a connection again: ${isConnected}`, async () => {
+      const lost = meaning('lost', 'connection')
+      const pool = newPool(1)
+      let tries = 0
+      const use = watch(pool.run(() => (++tries === 1 ? Promise.reject(lost) : forever()), { kind: 'read' }))
+      await settle()
+      if (!isConnected) await beginAll(pool, 1)
+      await pass(DEADLINE)
+      assert.ok(use.error instanceof StoreUnavailable)
+      assert.deepEqual([use.error.cause, use.error.reason], [lost, reason])
+    })
+
+  it('may be over before the use begins, of which Node does not warn', async (t) => {
+    mock.timers.reset()
+    const warn = t.mock.fn()
+    process.on('warning', warn)
+    t.after(() => process.off('warning', warn))
+    await assert.rejects(newPool(1).run(forever, { time: -400 }), StoreUnavailable)
+    await settle()
+    assert.equal(warn.mock.callCount(), 0)
   })
 
   it('rejects it, and destroys its connection, which counts until the server has had time to cancel', async () => {
