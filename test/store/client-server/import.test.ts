@@ -1,17 +1,36 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { type ImportTransaction, importIntoServer } from '../../../src/store/client-server/import.ts'
-import { forever, newPool, pass, settle, useDriver, watch } from './fake-driver.ts'
+import { type ServerEngine, serverStore } from '../../../src/store/client-server/store.ts'
+import { inGroups } from '../pages.ts'
+import {
+  beginAll,
+  type FakeConnection,
+  forever,
+  newPool,
+  pass,
+  settle,
+  useDriver,
+  watch,
+} from './fake-driver.ts'
 
 useDriver()
 
+/** An index of which nothing is ever heard. */
+const INDEX = { valuesOf: () => [], stale: forever, store: async () => 0, isRefused: () => false }
+
 const STEPS = ['begin', 'number', 'insert', 'commit', 'rollback']
 
-/** Imports two groups of books into a server that does everything at once, except what is replaced. */
-function importBooks(replaced: Partial<ImportTransaction>, signal?: AbortSignal) {
+/** On a server that does everything at once, except what is replaced. */
+function transactionWith(replaced: Partial<ImportTransaction>): ImportTransaction {
   const steps = { ...Object.fromEntries(STEPS.map((step) => [step, async () => 0])), stored: async () => 2 }
-  const transaction = { ...steps, ...replaced } as ImportTransaction
+  return { ...steps, ...replaced } as ImportTransaction
+}
+
+/** Imports two groups of books. */
+function importBooks(replaced: Partial<ImportTransaction>, signal?: AbortSignal) {
+  const transaction = transactionWith(replaced)
   async function* books() {
     for (const year of [1, 2]) yield [{ title: 'T', author: 'A', year }]
   }
@@ -29,6 +48,17 @@ describe('an import into a server', () => {
     await assert.rejects(importBooks({ stored, commit }, giveUp.signal), reason)
     const begin = () => assert.fail('it begins')
     await assert.rejects(importBooks({ begin }, giveUp.signal), reason)
+  })
+
+  it('is given up while it waits for the sort keys of the books that it is to skip', async () => {
+    const giveUp = new AbortController()
+    const engine = { keyIndex: () => INDEX } as unknown as ServerEngine<FakeConnection>
+    const options = { skipExisting: true, signal: giveUp.signal }
+    const importing = watch(serverStore(newPool(1), engine, false).import(inGroups([]), options))
+    await settle()
+    giveUp.abort(new Error('gone'))
+    await settle()
+    assert.equal(importing.error, giveUp.signal.reason)
   })
 
   it('is not given up while it commits, because it would not be known whether its books are stored', async () => {
@@ -56,4 +86,27 @@ describe('an import into a server', () => {
       assert.equal(error.nothingWritten, step !== 'commit')
     }
   })
+})
+
+it('statistics that wait for a connection after an import do not outlive their store', async () => {
+  const transaction = transactionWith({ stored: async () => 1000 })
+  const engine = { importOn: () => transaction, analyze: forever } as unknown as ServerEngine<FakeConnection>
+  const pool = newPool(1)
+  const store = serverStore(pool, engine, false)
+  const importing = watch(store.import(inGroups([])))
+  const [other] = await beginAll(pool, 1)
+  assert.deepEqual([importing.state, pool.load().requests_waiting], ['fulfilled', 1])
+  const closing = watch(store.close())
+  other?.reject(new Error('lost'))
+  await settle()
+  assert.deepEqual([closing.state, pool.load().requests_waiting], ['fulfilled', 0])
+})
+
+it('a store that is closed leaves no timer, which would keep a program from ending', async () => {
+  mock.timers.reset()
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const engine = { keyIndex: () => INDEX } as unknown as ServerEngine<FakeConnection>
+  await serverStore(newPool(1), engine, false).close()
+  assert.ok(timers() <= before)
 })
