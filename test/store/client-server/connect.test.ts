@@ -9,6 +9,7 @@ import {
   DEADLINE,
   driver,
   type FakeConnection,
+  forever,
   MAX_AGE,
   pass,
   self,
@@ -27,7 +28,7 @@ type Pool = ConnectionPool<FakeConnection>
 const ENGINE = { isReadOnly: async () => false, missingRights: async () => [] }
 
 /** Opens a server. @param ensureSchema prepares its database. */
-function open(ensureSchema: (pool: Pool) => Promise<void>) {
+function open(ensureSchema: (pool: Pool) => Promise<void>, signal?: AbortSignal) {
   driver.meanings.set(NOT_READY, { outcome: 'lost', isNotReady: true })
   const reports: string[] = []
   const server = {
@@ -42,6 +43,7 @@ function open(ensureSchema: (pool: Pool) => Promise<void>) {
     connectionMaxAge: MAX_AGE,
     timeout: DEADLINE,
     report: (text: string) => reports.push(text),
+    ...(signal && { signal }),
   }
   return { reports, opening: watch(openServer(server, options)) }
 }
@@ -66,7 +68,22 @@ it('a start waits 30 seconds for a server, and as long again once the server has
   )
 })
 
-it('a store that is open connects again after a failure, and is ready while writes hang', async () => {
+it('a start that is given up ends its connections', async () => {
+  const giveUp = new AbortController()
+  const { opening } = open(async (pool) => {
+    await pool.run(self)
+    giveUp.abort(new Error('gone'))
+    throw NOT_READY
+  }, giveUp.signal)
+  await pass(1000)
+  assert.equal(opening.error, giveUp.signal.reason)
+  assert.deepEqual(
+    driver.made.map(({ state }) => state),
+    ['ended'],
+  )
+})
+
+it('a store that is open connects again after a failure, and is ready while writes hang, but not after two seconds without an answer', async (t) => {
   const { promise, resolve } = Promise.withResolvers<Pool>()
   const { opening } = open(async (pool) => resolve(pool))
   const pool = await promise
@@ -80,4 +97,8 @@ it('a store that is open connects again after a failure, and is ready while writ
   await pass(1000)
   const states = [ready, ...writes.map(({ use }) => use)].map(({ state }) => state)
   assert.deepEqual(states, ['fulfilled', 'pending', 'pending', 'pending'])
+  t.mock.method(ENGINE, 'isReadOnly', forever)
+  const late = watch(opening.value?.ready() ?? assert.fail('it is not open'))
+  await pass(2000)
+  assert.equal(late.state, 'rejected')
 })
