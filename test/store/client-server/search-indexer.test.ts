@@ -67,6 +67,23 @@ it('the index of words on a server looks again for a query that comes while it i
   await indexer.close()
 })
 
+it('the index of words on a server looks after 500 writes, also if writes never cease', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let looks = 0
+  const indexer = newIndexer({
+    stale: async () => {
+      looks++
+      return []
+    },
+  })
+  for (const expected of [0, 1, 2]) {
+    await setImmediate()
+    assert.equal(looks, expected)
+    for (let write = 0; write < 500; write++) indexer.noteWrite()
+  }
+  await indexer.close()
+})
+
 it('the index of words on a server does not look for a query that was given up', async () => {
   const indexer = newIndexer({ stale: () => assert.fail('it looked') })
   await assert.rejects(indexer.bringUpToDate(60_000, AbortSignal.abort()), { name: 'AbortError' })
