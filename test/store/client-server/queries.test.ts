@@ -142,6 +142,22 @@ onServers('queries on a database that others or earlier versions wrote', (engine
     assert.deepEqual([first?.title, second?.title], ['Changed', 'Dune'])
   })
 
+  it('what is imported is indexed although nobody writes or searches', async (t) => {
+    const { open, query } = await prepare(t)
+    const store = await open()
+    // So long that its words are not stored with it.
+    const book = { title: 'Dune '.repeat(200), author: 'A', year: 1 }
+    const untilIndexed = () =>
+      until('all words are stored', async () => {
+        return (await query('SELECT 1 FROM books WHERE search_words_2_of IS NULL')).length === 0
+      })
+    // After this, the index has no pass of the start before it.
+    await store.create(book)
+    await untilIndexed()
+    await store.import(inGroups([book]))
+    await untilIndexed()
+  })
+
   it('texts with as many and as long words as there may be are indexed', async (t) => {
     const { open, run } = await prepare(t)
     const store = await open()
