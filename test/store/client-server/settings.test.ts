@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Store } from '../../../src/catalogue/store.ts'
+import { applySettings } from '../../../src/store/client-server/settle.ts'
 import { PostgresDriver } from '../../../src/store/postgres/driver.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { readRows, serverMissing, startServer, until, untilUnused } from '../../faults/engine-servers.ts'
@@ -63,6 +64,20 @@ async function useStore(store: Store): Promise<void> {
   assert.ok(page.more)
   await Promise.all(created.map(({ id }) => store.delete(id)))
 }
+
+it('a connection that is lost while it gets its settings says so, and nothing that follows from it', async () => {
+  const lost = new Error('it stops')
+  const refuse = (error: Error) => () => Promise.reject(error)
+  const [read, set] = [refuse(new Error('the connection is closed')), refuse(lost)]
+  const meaningOf = () => ({ outcome: 'lost' }) as const
+  let reads = 0
+  const variables = {
+    read: () => (reads++ === 0 ? Promise.resolve(new Map([['a', '1']])) : read()),
+    set,
+    meaningOf,
+  }
+  await assert.rejects(applySettings({ a: 2 }, variables), lost)
+})
 
 describe('a server of PostgreSQL that sets something for each connection', {
   skip: engineMissing('postgres'),
