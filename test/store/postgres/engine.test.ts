@@ -35,6 +35,15 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.ok(offset <= 0 && offset > -30, `${offset} s`)
   })
 
+  it('is given the options of DB_URL', async (t) => {
+    const { url } = await prepareDatabase(t, databases)
+    const driver = new PostgresDriver({ ...parsePostgresUrl(url), options: '-c work_mem=1234kB' })
+    const client = await driver.connect()
+    const { rows } = await client.query('SHOW work_mem')
+    await driver.end(client)
+    assert.deepEqual(rows, [{ work_mem: '1234kB' }])
+  })
+
   it('says at start which of its indexes a renamed table has kept, and goes on without', async (t) => {
     const { open, run, reports } = await prepareDatabase(t, databases)
     await (await open()).close()
