@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
+import { until } from '../support/until.ts'
 
 /** Data of an engine, which has no books at first. */
 export interface TestData {
@@ -14,16 +15,21 @@ export interface StoreInUse {
   reopen(): Promise<void>
 }
 
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
 /** To be called in a `describe`: gives each test there an empty store of its own. */
 export function useStore(create: () => Promise<TestData>): StoreInUse {
   let data: TestData
   let store: Store
+  let before: number
   beforeEach(async () => {
     data = await create()
+    before = timers()
     store = await data.open()
   })
   afterEach(async () => {
     await store.close()
+    await until('no timer keeps a program from ending', () => timers() <= before)
     await data.remove()
   })
   return {
