@@ -9,7 +9,8 @@ import type { Worker } from 'node:worker_threads'
 import type { Book } from '../../../src/catalogue/book.ts'
 import { type Store, StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { describeError } from '../../../src/errors.ts'
-import { openConnection } from '../../../src/store/sqlite/connection.ts'
+import { identityOf, openConnection } from '../../../src/store/sqlite/connection.ts'
+import { importIntoSqlite } from '../../../src/store/sqlite/import.ts'
 import { UNINDEXED } from '../../../src/store/sqlite/schema.ts'
 import { openSqlite, prepareSqlite } from '../../../src/store/sqlite/store.ts'
 import { ResponseCount, ThreadClient } from '../../../src/store/sqlite/threads.ts'
@@ -123,11 +124,31 @@ describe('writes to SQLite that have to wait', () => {
     while (due.get()?.books !== 0) await setTimeout(10)
   })
 
-  it('store nothing of an import if its last group cannot be staged', async () => {
+  it('store nothing of an import if its last group cannot be staged, or one that has others behind it', async () => {
     // SQLite takes no objects.
     const books = [IMPORTED, { ...IMPORTED, title: {} as string }]
-    await assert.rejects(store.import(inGroups(books, 1)), /cannot be bound/)
+    async function* late() {
+      const [importer] = await once(process, 'worker')
+      const answered = once(importer, 'message')
+      yield books
+      await answered
+      // An error that nobody has caught would end the process then.
+      await setImmediate()
+      yield [IMPORTED]
+    }
+    for (const groups of [inGroups(books, 1), late()])
+      await assert.rejects(store.import(groups), /cannot be bound/)
     assert.deepEqual(await listAll(store), [])
+  })
+
+  it('are told that an import is done even if the thread that it has paused dies before it hears of it', async () => {
+    const call = async (name: string) => {
+      if (name === 'resume') throw new StoreUnavailable('the thread died')
+    }
+    const writer = { call } as unknown as ThreadClient<WriterFunctions>
+    const opened = identityOf(file.path)
+    const imported = await importIntoSqlite(file.path, opened, inGroups([IMPORTED]), {}, writer)
+    assert.deepEqual(imported, { added: 1, skipped: 0 })
   })
 
   /** Another store of the same file, and clients of its writer. */
@@ -143,7 +164,8 @@ describe('writes to SQLite that have to wait', () => {
   it('wait for the last steps of all imports, and not for one whose thread has died', async () => {
     const { other, newClient } = openOther()
     const clients = [newClient(), newClient(), newClient()] as const
-    for (const client of clients) await client.call('pause')
+    // The one that dies has two imports.
+    for (const client of [...clients, clients[1]]) await client.call('pause')
     let isWritten = false
     const write = other.create({ title: 'T', author: 'A', year: 1 }).then(() => {
       isWritten = true
