@@ -48,6 +48,12 @@ it('while another process holds the write lock, writes fail and never happen, an
   }
   assert.deepEqual(await listAll(store), [{ id, ...BOOK }])
   other.exec('ROLLBACK')
+  // Anybody may ask whether it is ready. That writes nothing, although writes were refused.
+  const version = () => other.prepare('PRAGMA data_version').get()?.data_version
+  await store.count({ year: 1 })
+  const before = version()
+  await store.ready()
+  assert.equal(version(), before)
   const { id: next } = await store.create(BOOK)
   assert.deepEqual(await listAll(store), [
     { id, ...BOOK },
