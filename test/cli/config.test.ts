@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { StoreUnavailable } from '../../src/catalogue/store.ts'
@@ -276,8 +276,10 @@ describe('a file that holds a setting', () => {
 
   it('gives DB_URL is read again for each connection, of the same engine and database', () => {
     write('postgres://u:p@h/d')
-    const { dbUrl } = readConfig({ DB_URL_FILE: path })
+    const { dbUrl } = readConfig({ DB_URL_FILE: relative('.', path) })
     assert.ok(dbUrl.engine === 'postgres')
+    // Also when a program has changed its directory.
+    assert.equal(dbUrl.file, path)
     // Threads get a copy of the configuration.
     const latest = () => latestTarget(structuredClone(dbUrl))
     write('host=a,b user=v password=q dbname=d sslmode=require\n')
