@@ -107,6 +107,7 @@ describe('CSV is refused', () => {
     ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
     ['an open quote', `${header}\nT,A,1\n"${'x'.repeat(2_200_000)}`, `line 3: ${TOO_LONG}`],
     ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
+    ['1001 fields', `${header}\nT,A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
     ['1001 fields with quotes', `${header}\n"T",A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
     ['endless fields', `${header}\nT,A,1\n${','.repeat(1_000_000)}`, `line 3: ${TOO_WIDE}`],
     ['JSON in one line', `[{"title":"T"${',"x":1'.repeat(500_000)}`, JSON_INSTEAD],
