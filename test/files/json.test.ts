@@ -61,6 +61,9 @@ describe('books as a JSON array', () => {
       assert.equal(rows, books.length)
     })
     await fc.assert(property, { numRuns: 100 })
+    // A part of one byte is no text, after a backslash too.
+    const quotes = [{ ...BOOK, title: '"' }]
+    await assertRead(Buffer.from(JSON.stringify(quotes), 'utf16le'), quotes, { format })
   })
 
   it('have faults with the line in which they begin, and their number', async () => {
