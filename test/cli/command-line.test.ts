@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -39,6 +40,10 @@ const other = createServer()
 await once(other.listen(0, '127.0.0.1'), 'listening')
 after(() => other.close())
 const USED = (other.address() as AddressInfo).port
+
+/** Whether only the superuser may listen on low ports: in containers others often may, too. */
+const FIRST_FREE = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
+const hasReservedPorts = existsSync(FIRST_FREE) && Number(readFileSync(FIRST_FREE, 'utf8')) > 1
 
 describe('the command line', () => {
   const directory = temporaryDirectory()
@@ -123,6 +128,14 @@ $ init --settings none/x.env
     () => directory.path,
     { HOST: '127.0.0.1' },
   )
+
+  it('check names the port that this user may not listen on', { skip: !hasReservedPorts }, async () => {
+    const drop = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service', '--'] : ['env']
+    const lines = ['PORT=0 METRICS_PORT=1 check']
+    const [ended] = await runAll(directory.path, lines, { HOST: '127.0.0.1' }, drop)
+    const expected = '! Cannot start with these settings: METRICS_PORT: this user may not listen on 1; …'
+    assertWritten(ended, 'check', expected)
+  })
 
   it('init has made files for their user alone, with different secrets', () => {
     const files = ['.env', 'other.env'].map((name) => {
