@@ -57,14 +57,17 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     assert.equal(await page.dialog().count(), 0)
   })
 
-  it('shows no duplicate of a title that was typed before', async () => {
-    const held = await page.hold('GET', /books\?q=Sula&/)
-    await page.addBook({ Title: 'Sula' })
-    await page.field('Author').focus()
-    await held.answered
-    await page.fillIn({ Title: 'Sula, annotated' })
-    await held.release()
-    assert.equal(await page.getByText('Already in the catalogue').count(), 0)
+  it('shows no duplicate of a title that was typed before, or of any author once there is one', async () => {
+    for (const typed of [{ Title: 'Sula, annotated' }, { Author: 'Somebody else' }]) {
+      const held = await page.hold('GET', /books\?q=Sula&/)
+      await page.addBook({ Title: 'Sula' })
+      await page.field('Author').focus()
+      await held.answered
+      await page.fillIn(typed)
+      await held.release()
+      assert.equal(await page.getByText('Already in the catalogue').count(), 0)
+      await discard()
+    }
   })
 
   it('with statistics replaces none of a later search, and asks for no password that was given since', async () => {
@@ -147,6 +150,14 @@ describe('a response that reaches the web page late', { skip: browserMissing }, 
     })
     await page.keys('Enter')
     await closeWith('Cancel', /spreadsheet=true/)
+    // Nor does an export begin then that has waited for a deletion.
+    await service.createBook({ title: 'Jazz', author: 'Toni Morrison' })
+    await page.search('jazz', 'Jazz')
+    await page.deleteBook('Jazz')
+    await page.chooseInMenu('Export…')
+    const held = await page.hold('DELETE', BOOK, () => page.button('CSV for spreadsheets').click())
+    await page.cancel()
+    await held.release()
     assert.equal(others, 0)
   })
 
