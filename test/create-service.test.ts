@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readdirSync } from 'node:fs'
+import type { Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -89,6 +91,19 @@ describe('createService', () => {
     })
     assert.ok(readdirSync(directory.path).includes('moved.db'))
     assert.ok(!readdirSync(dirname(directory.path)).includes('moved.db'))
+  })
+
+  it('goes on when a connection cannot be accepted', async (t) => {
+    const servers: Server[] = []
+    const add = (message: unknown) => servers.push((message as { server: Server }).server)
+    subscribe('tracing:net.server.listen:asyncStart', add)
+    t.after(() => unsubscribe('tracing:net.server.listen:asyncStart', add))
+    const service = createService({ ...settings('accept.db'), METRICS_PORT: 0 })
+    await service.start()
+    assert.equal(servers.length, 2)
+    for (const server of servers) server.emit('error', new Error('accept ENOBUFS'))
+    assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+    await service.stop()
   })
 
   it('has stopped when stop has ended, even while it starts', async () => {
