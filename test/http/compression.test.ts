@@ -80,24 +80,28 @@ it('two streams are compressed at a time: others are not, until one of them has 
   assert.deepEqual([begin(0), begin(2), begin(3)], [false, true, false])
 })
 
-it('lists that are not compressed take no turn of those that are', async (t) => {
-  const third = Promise.withResolvers<void>()
+it('lists that are not compressed, and pages, take no turn of lists that are', async (t) => {
+  const [last, bothPages] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let lists = 0
   const page: Store['page'] = async (_query, after) => {
-    if (after === undefined && ++lists === 3) third.resolve()
-    if (after !== undefined) await third.promise
+    if (after === undefined && ++lists === 2) bothPages.resolve()
+    if (lists === 5) last.resolve()
+    if (after !== undefined || lists <= 2) await last.promise
     return pageOf([{ id: 1, title: 'x'.repeat(100_000), author: 'A', year: 1 }], {
       last: [1],
       more: after === undefined,
     })
   }
   const { url, authorization } = await serve(t, { replaced: () => ({ page }) })
-  const codings: (string | null)[] = []
-  for (const coding of ['identity', 'identity', 'gzip']) {
+  const get = async (coding: string, query = '') => {
     const headers = { authorization, 'accept-encoding': coding }
-    codings.push((await fetch(`${url}/books`, { headers })).headers.get('content-encoding'))
+    return (await fetch(`${url}/books${query}`, { headers })).headers.get('content-encoding')
   }
+  const pages = [1, 2].map(() => get('gzip', '?limit=1'))
+  await bothPages.promise
+  const codings = [await get('identity'), await get('identity'), await get('gzip')]
   assert.deepEqual(codings, [null, null, 'gzip'])
+  assert.deepEqual(await Promise.all(pages), ['gzip', 'gzip'])
 })
 
 // That it is cut when it fails: test/http/error-handler.test.ts.
