@@ -94,7 +94,13 @@ it('requests are turned away while the mean delay is over 500 ms twice in a row,
     const response = await ask('/books')
     assert.equal(response.statusCode, status, `after ${next} ms`)
     if (status === 503) assert.match(String(response.headers['retry-after']), /^[1-9]\d*$/)
-    for (const [url, status] of Object.entries({ '/healthz': 200, '/readyz': 200, '/nowhere': 404 }))
-      assert.equal((await ask(url)).statusCode, status)
+    for (const [url, expected] of Object.entries({
+      '/healthz': 200,
+      '/readyz': 200,
+      '/nowhere': 404,
+      '/': status,
+    }))
+      assert.equal((await ask(url)).statusCode, expected)
+    assert.equal((await app.inject('/books')).statusCode, status === 503 ? 503 : 401, 'before the token')
   }
 })
