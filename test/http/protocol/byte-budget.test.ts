@@ -13,9 +13,11 @@ const [PATIENCE, LONGEST] = [1000, 30_000]
 /** By the clock of the tests, in milliseconds. */
 let now = 0
 let budget: ByteBudget
+let logged: object[]
 beforeEach(() => {
   mock.method(performance, 'now', () => now)
-  budget = new ByteBudget({ debug: () => {} }, LIMIT, MOST)
+  logged = []
+  budget = new ByteBudget({ debug: (figures: object) => logged.push(figures) }, LIMIT, MOST)
 })
 afterEach(() => mock.reset())
 
@@ -23,7 +25,13 @@ afterEach(() => mock.reset())
 class Reader extends EventEmitter {
   closed = false
   isCut = false
-  readonly socket = { writableLength: 1, remoteAddress: '::1', destroy() {} }
+  readonly socket = {
+    writableLength: 1,
+    remoteAddress: '::1' as string | undefined,
+    destroy() {
+      this.remoteAddress = undefined
+    },
+  }
 
   take(bytes: number): boolean {
     return budget.take(this as unknown as ServerResponse, bytes)
@@ -83,6 +91,7 @@ describe('the memory of bodies and responses', () => {
     now += PATIENCE
     assert.ok(new Reader().take(150))
     assert.deepEqual(areCut(all), [true, true, false, false])
+    assert.deepEqual(logged, Array(2).fill({ ip: '::1' }))
     await once(all[1] as Reader, 'close')
     now -= PATIENCE
     assert.ok(!new Reader().take(100), 'what is free is counted once')
