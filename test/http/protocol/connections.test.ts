@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { closeAfterResponse } from '../../../src/http/protocol/close.ts'
 import { hasWaiting, manageConnections } from '../../../src/http/protocol/connections.ts'
 import { Crowd } from '../../support/crowd.ts'
 import { head, RawConnection } from '../../support/raw-socket.ts'
@@ -103,6 +104,17 @@ it('a client that goes away leaves none of its requests to be served, nor to be 
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
     assert.deepEqual([served, hasWaiting(response.req)], [Array(time).fill('/slow'), false])
   }
+})
+
+it('a connection that ends after a response, which its client still reads, leaves no requests that wait', async (t) => {
+  const { served, slow, open, send } = await serve(t)
+  await send(await open(), '/slow', '/1', '/2')
+  const response = slow[0] as ServerResponse
+  closeAfterResponse(response.req.socket)
+  response.setHeader('connection', 'close').end()
+  await once(response, 'close')
+  await new Promise(setImmediate)
+  assert.deepEqual([served, hasWaiting(response.req)], [['/slow'], false])
 })
 
 it('a client with a thousand requests does not keep another waiting', async (t) => {
