@@ -267,8 +267,7 @@ describe('a list of the web page some of whose books were deleted or edited', {
     await page.keys('Control+End')
     await showsVolume(1, 1503)
     await page.showsExactly('1,504 books')
-    // It is read once more if that fails.
-    await page.button('Clear').click()
+    // It is read once more if that fails. The bar of the selection leaves the button free.
     await page.route('**/books?*', (route) => route.abort(), { times: 1 })
     await page.keys('Control+Home')
     await page.button('Retry now').click()

@@ -45,9 +45,12 @@ describe('the web page when something goes wrong', { skip: browserMissing }, () 
     await start()
   }
 
-  /** The page loads the parts that the first view does not need after it. */
-  const hasLoaded = (part: string) =>
-    page.waitUntil(`performance.getEntriesByType('resource').some(({ name }) => name.endsWith('${part}'))`)
+  /** The page loads the parts that the first view does not need, and what they import, after it. */
+  async function hasLoaded(part: string): Promise<void> {
+    const resource = `performance.getEntriesByType('resource').find(({ name }) => name.endsWith('${part}'))`
+    await page.waitUntil(`${resource} !== undefined`)
+    await page.evaluate(`import(${resource}.name).then(() => {})`)
+  }
 
   /** The service cannot be reached, and the page has the clock of the tests. */
   async function goAway(): Promise<void> {

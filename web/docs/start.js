@@ -205,9 +205,8 @@ const marked = (text) =>
   text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 
 /** @param {ToggleEvent} event */
-function nameInAddress({ target, currentTarget, newState }) {
-  if (target === currentTarget && newState === 'open' && target instanceof Element)
-    history.replaceState(null, '', `#${target.id}`)
+function nameInAddress({ target, newState }) {
+  if (newState === 'open' && target instanceof Element) history.replaceState(null, '', `#${target.id}`)
 }
 
 /** Opens the operation that the address names. */

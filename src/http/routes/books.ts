@@ -138,7 +138,7 @@ function orNotFound<Value>(value: Value | undefined): Value {
 
 /** Whether a request is refused because of its body: by its schema, by the parser, or for its size. */
 function isAboutBody(error: FastifyError | Failure): boolean {
-  return error === failure.invalidInput || ('statusCode' in error && (error.statusCode ?? 500) < 500)
+  return 'statusCode' in error && (error.statusCode ?? 500) < 500
 }
 
 function bookResponse(
