@@ -57,6 +57,18 @@ const statuses = (responses: readonly RawResponse[]) => {
 
 const openMany = (url: string) => Promise.all(numbered(CONNECTIONS).map(() => RawConnection.open(url)))
 
+/** How many threads of a service answer requests, by the names that the system tells. */
+function countThreads({ process: { pid } }: Service): number {
+  return globSync(`/proc/${pid}/task/*/comm`).filter((path) => {
+    try {
+      return readFileSync(path, 'utf8') === 'http\n'
+    } catch {
+      // It has ended meanwhile.
+      return false
+    }
+  }).length
+}
+
 const directory = temporaryDirectory()
 after(directory.remove)
 
@@ -86,10 +98,6 @@ describe('a service with four threads', () => {
     return `/book/${JSON.parse(response.body).data.id}`
   }
 
-  /** The names of the threads of the service, as the system tells them. */
-  const threadNames = () =>
-    globSync(`/proc/${service.process.pid}/task/*/comm`).map((path) => readFileSync(path, 'utf8').trim())
-
   const readMetrics = () => fetch(/"url":"([^"]*\/metrics)"/.exec(service.output())?.[1] ?? '')
 
   it('adds up the metrics of all threads, and has those of the process once', async () => {
@@ -110,18 +118,20 @@ describe('a service with four threads', () => {
       await connections[i]?.send(head('GET /healthz', ...fields))
       return connections[i]?.response().catch(() => undefined)
     }
-    const threads: unknown[] = []
-    for (const i of numbered(CONNECTIONS)) threads.push((await ask(i))?.headers.get('x-thread'))
-    assert.ok(new Set(threads).size > 1)
-    assert.equal(threadNames().filter((name) => name === 'http').length, 4)
-    await ask(0, 'X-Die: 0')
+    const threads: number[] = []
+    for (const i of numbered(CONNECTIONS)) threads.push(Number((await ask(i))?.headers.get('x-thread')))
+    const first = Math.min(...threads)
+    assert.ok(Math.max(...threads) > first)
+    assert.equal(countThreads(service), 4)
+    await ask(threads.indexOf(first), 'X-Die: 0')
     const death = /"level":50.*the error of the test.*a thread died/
     await until('the death is in the log', () => death.test(service.output()))
     for (const i of numbered(CONNECTIONS))
-      assert.equal((await ask(i))?.status, threads[i] === threads[0] ? undefined : 200)
+      assert.equal((await ask(i))?.status, threads[i] === first ? undefined : 200)
     const served = await onEach(service.url, () => withBody('POST /book', BOOK, authorization))
     assert.deepEqual(statuses(served), { 201: CONNECTIONS })
     assert.equal((await readMetrics()).status, 200)
+    await until('the thread is replaced', () => countThreads(service) === 4)
   })
 
   it('counts failed log-ins over all threads', async () => {
@@ -209,6 +219,17 @@ it('replaces a thread by one with the same settings and database, and waits long
   const responses = await onEach(other.url, () => head('GET /books', token))
   assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
   for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
+})
+
+it('ends a replacement that cannot listen', async (t) => {
+  const REFUSE = join(directory.path, 'refuse')
+  const service = await startService(directory.path, { THREADS: '2', REFUSE }, DYING)
+  t.after(() => service.stop())
+  writeFileSync(REFUSE, '')
+  await once(service.url, head('GET /healthz', 'X-Die: 0')).catch(() => undefined)
+  await until('two could not listen', () => /(?:no buffer space.*"pause".*){2}/s.test(service.output()))
+  // A third may be starting.
+  await until('they have ended', () => countThreads(service) <= 2)
 })
 
 it('does not listen again while it stops, though a thread is still starting', async () => {
