@@ -26,7 +26,9 @@ export class Authors {
     const field = document.activeElement
     const searched = searchedWords(typed)
     if (searched.length > 0)
-      this.#timer = setTimeout(() => void this.#read(typed, searched, signal, field), PAUSE)
+      this.#timer = setTimeout(() => {
+        if (document.activeElement === field) void this.#read(typed, searched, signal, field)
+      }, PAUSE)
   }
 
   /** Removes the suggestions, and cancels the search for others. */
