@@ -5,13 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/service.ts'
 import { useService } from '../support/use-service.ts'
-import { page, usePage } from './page.ts'
-
-const CHECK = /dry_run=true/
-const IMPORT = /dry_run=false/
-
-const rowsOf = (author: string, rows: number) =>
-  ['title,author,year', ...Array.from({ length: rows }, (_, i) => `${author} ${i},${author},${i}`)].join('\n')
+import { CHECK, IMPORT, page, rowsOf, usePage } from './page.ts'
 
 describe('a file that is chosen for an import on the web page', { skip: browserMissing }, () => {
   const service = useService()

@@ -3,10 +3,8 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { page, usePage } from './page.ts'
+import { CHECK, IMPORT, page, usePage } from './page.ts'
 
-const CHECK = /dry_run=true/
-const IMPORT = /dry_run=false/
 const BOOK = /\/book\/\d+$/
 
 /** Files that are understood as they are: the columns in which title, author and year are found, or none in JSON. */

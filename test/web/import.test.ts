@@ -3,16 +3,10 @@ import { describe, it } from 'node:test'
 import type { Route } from 'playwright-core'
 import { browserMissing } from '../support/browser.ts'
 import { useService } from '../support/use-service.ts'
-import { page, usePage } from './page.ts'
-
-const CHECK = /dry_run=true/
-const IMPORT = /dry_run=false/
+import { CHECK, IMPORT, page, rowsOf, usePage } from './page.ts'
 
 const SKIP = 'Skip books already in the catalogue'
 const LOST = 'Either all books were imported or none'
-
-const rowsOf = (author: string, rows: number) =>
-  ['title,author,year', ...Array.from({ length: rows }, (_, i) => `${author} ${i},${author},${i}`)].join('\n')
 
 describe('an import by the web page', { skip: browserMissing }, () => {
   const service = useService()

@@ -92,6 +92,13 @@ export function usePage(address: () => string, ...titles: string[]): () => Brows
 export const series = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ title: `Volume ${i}`, author: 'Series', year: 2000 }))
 
+/** A file with books of an author, whose titles are the author's name with 0, 1 and so on. */
+export const rowsOf = (author: string, rows: number) =>
+  ['title,author,year', ...Array.from({ length: rows }, (_, i) => `${author} ${i},${author},${i}`)].join('\n')
+
+/** The requests that check a file, and those that import it. */
+export const [CHECK, IMPORT] = [/dry_run=true/, /dry_run=false/]
+
 /** When its context is closed, writes which code of the page has run to where Node.js writes the coverage of its own. */
 async function recordCoverage(page: Page): Promise<void> {
   const directory = process.env.NODE_V8_COVERAGE
