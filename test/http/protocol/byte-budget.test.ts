@@ -104,6 +104,8 @@ describe('the memory of bodies and responses', () => {
     now += PATIENCE / 2
     assert.ok(all[0]?.take(200), 'nor from the response that grows')
     assert.deepEqual(areCut(all), [false, true, false, false])
+    assert.ok(!new Reader().take(300), 'nor when the others are cut')
+    assert.deepEqual(areCut(all), [false, true, true, true])
   })
 
   it('is not taken from who has nothing to take, such as a client that still sends its body', () => {
