@@ -14,6 +14,7 @@ for (const [path, query] of [
     const held = Promise.withResolvers<QueryOptions>()
     let isHeld = false
     const { url, authorization } = await serve(t, {
+      trustProxy: true,
       replaced: (store) => ({
         [query]: (...given: unknown[]) => {
           const options = given.at(-1) as QueryOptions
@@ -24,13 +25,14 @@ for (const [path, query] of [
         },
       }),
     })
+    const headers = { authorization, 'x-forwarded-for': '2001:db8:1:2::3' }
     const leaving = new AbortController()
-    const ask = () => fetch(url + path, { headers: { authorization }, signal: leaving.signal })
+    const ask = () => fetch(url + path, { headers, signal: leaving.signal })
     assert.equal((await ask()).headers.get('x-search-index'), 'incomplete')
     isHeld = true
     const asking = assert.rejects(ask())
     const { client, signal } = await held.promise
-    assert.deepEqual([client, signal?.aborted], ['127.0.0.1', false])
+    assert.deepEqual([client, signal?.aborted], ['2001:db8:1:2', false])
     leaving.abort()
     await Promise.all([asking, once(signal as AbortSignal, 'abort')])
   })
