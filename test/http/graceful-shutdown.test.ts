@@ -24,6 +24,9 @@ it('a connection that the system has made, but the server has not accepted yet, 
   })
   // They connect in the next tick, and Node accepts one in each turn.
   await Promise.all([new Promise(process.nextTick), nextTurn()])
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
   await drain()
+  assert.ok(timers() <= before, 'none keeps the program from ending')
   for (const text of await Promise.all(responses)) assert.match(text, /served/)
 })
