@@ -52,6 +52,7 @@ it('a request waits for the store, whether its token is known or new, and is ref
 })
 
 it('a request that waited in vain has stored nothing, and the next one is refused at once', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
   const { deferred, app, authorization } = await defer(t)
   const payload = { title: 'T', author: 'A', year: 1 }
   const create = () => app.inject({ method: 'POST', url: '/book', headers: { authorization }, payload })
@@ -59,4 +60,9 @@ it('a request that waited in vain has stored nothing, and the next one is refuse
   deferred.refuse('it failed')
   for (const response of [await waiting, await create()])
     assert.deepEqual([response.statusCode, response.headers['x-stored']], [503, 'no'])
+  // The log asks whether the store is ready, which is not there at all.
+  for (let interval = 0; interval < 2; interval++) {
+    t.mock.timers.tick(10_000)
+    await setImmediate()
+  }
 })
