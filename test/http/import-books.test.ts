@@ -51,10 +51,12 @@ describe('POST /books/import', () => {
     const { connection, status } = await begin(file.length)
     assert.equal(status, 100)
     for (let other = 0; other < 2; other++) assert.equal((await begin(file.length)).status, 503)
+    const [late, unused] = [await connect(), await connect()]
+    const isRead = once(app.server, 'request')
+    await late.send(head('POST /token', 'Content-Length: 10', 'X-Request-Id: mine'))
+    await isRead
     app.server.requestTimeout = 1
     app.server.headersTimeout = 1
-    const [late, unused] = [await connect(), await connect()]
-    await late.send(head('POST /token', 'Content-Length: 10', 'X-Request-Id: mine'))
     const response = await late.response()
     assertFailure(response, 408, 'Request timeout')
     assert.equal(response.headers.get('x-request-id'), 'mine')
