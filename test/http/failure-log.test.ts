@@ -149,8 +149,8 @@ it('when the service ends, the failures that have no line yet are counted', asyn
   assert.deepEqual(logged(), [sum({ [REFUSED]: 1 })])
 })
 
-it('an unexpected error has a line each time, with its stack and those of its causes; one of the store has the stack of a cause that is not known', async () => {
-  const defect = new TypeError('no', { cause: new RangeError('too far') })
+it('an unexpected error has a line each time, with its code, its stack and those of its causes; one of the store has the stack of a cause that is not known', async () => {
+  const defect = Object.assign(new TypeError('no', { cause: new RangeError('too far') }), { code: 'E1' })
   await fail(defect, defect, new StoreUnavailable('no answer', { cause: new TypeError('a defect') }))
   const all = logged()
   assert.deepEqual(
@@ -158,7 +158,7 @@ it('an unexpected error has a line each time, with its stack and those of its ca
     ['Internal server error', 'Internal server error', FAILED],
   )
   const [{ stack = '', ...err } = {}, , { stack: known = '', ...unknown } = {}] = all.map((line) => line.err)
-  assert.deepEqual(err, { type: 'TypeError', message: 'no: too far' })
+  assert.deepEqual(err, { type: 'TypeError', message: 'no: too far', code: 'E1' })
   assert.match(stack, /^TypeError: no\n +at .*failure-log.*\ncaused by: RangeError: too far\n +at /s)
   assert.deepEqual(unknown, { type: 'StoreUnavailable', reason: 'other', message: 'no answer: a defect' })
   assert.match(known, /^TypeError: a defect\n +at (?!.*no answer)/s)
