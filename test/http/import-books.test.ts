@@ -95,6 +95,9 @@ describe('POST /books/import', () => {
     await connection.send(headOf(file.length, '?dry_run=true') + file + head('GET /healthz'))
     assert.equal(dataOf(await connection.response()).faulty, 10_000)
     assert.equal((await connection.response()).status, 200)
+    // The import itself would not skip so many.
+    await connection.send(headOf(file.length, '?dry_run=true&skip_faulty=true') + file)
+    assert.equal((await connection.response()).status, 400)
   })
 
   for (const [ending, rest, status] of [
