@@ -132,6 +132,14 @@ describe('when the responses of others take the memory', () => {
     })
 })
 
+it('one of very many threads has a single connection, which is closed for the next if it is idle', async (t) => {
+  const { url, lines } = await serve(t, { threads: 8000 })
+  using first = await RawConnection.open(url)
+  using _second = await RawConnection.open(url)
+  assert.equal(await first.rest(), '')
+  assert.equal(lines().find(({ level }) => level === 40).limit, 1)
+})
+
 it('when the body of another request takes the memory until it is answered, a long body is 503, and a short one is not', async (t) => {
   const { call, updating, endUpdate } = await start(t, 1024)
   const long = '{}'.padEnd(40_000)
