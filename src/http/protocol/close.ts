@@ -111,8 +111,6 @@ function refuseInTurn(refusal: Failure, socket: Socket): void {
   const isRead = last && !last.req.complete && !last.closed && last.req.listenerCount('error') > 0
   // A small body that is being read is refused as a request: with its id, and counted.
   if (isRead && !bodiesWithOwnLimit.has(last.req)) {
-    closeAfterResponse(socket)
-    last.shouldKeepAlive = false
     last.req.emit('error', refusal)
     return
   }

@@ -179,15 +179,13 @@ export function importBooks({ books, importTurns, importLimit }: Services): Endp
         if (Number(raw.headers['content-length']) > importLimit) throw failure.bodyTooLarge
         if (!(await importTurns.begin())) throw failure.unavailable
         const gone = new AbortController()
-        const onClose = () => gone.abort(failure.badRequest)
-        reply.raw.once('close', onClose)
+        reply.raw.once('close', () => gone.abort(failure.badRequest))
         const file = uploaded(raw, importLimit)
         let data: ImportResult
         try {
           data = await importFile(books.store, file, { ...options, signal: gone.signal })
         } finally {
           await importTurns.end()
-          reply.raw.off('close', onClose)
         }
         // A check may end early. Its client must be able to send all of the file, however long that takes: browsers drop
         // a response that comes before, if the connection ends then.
