@@ -14,7 +14,7 @@ import { call } from './spec/client.ts'
 import { logIn } from './support/client.ts'
 import { freePort } from './support/free-port.ts'
 import { ACCOUNT, PATIENT, SECRET, temporaryDirectory } from './support/service.ts'
-import { beginRequest } from './support/slow-request.ts'
+import { beginRequest, connectUntilRefused } from './support/slow-request.ts'
 import { until } from './support/until.ts'
 
 // A fault, if settings were read from the environment.
@@ -132,7 +132,11 @@ describe('createService', () => {
       await requireFreePort({ host: '127.0.0.1', port, setting: 'PORT' })
       await other.stop()
     }
-    await service.stop()
+    const ended: string[] = []
+    const first = service.stop().then(() => ended.push('first'))
+    await assert.rejects(connectUntilRefused(service.url))
+    await Promise.all([first, service.stop().then(() => ended.push('second'))])
+    assert.deepEqual(ended, ['first', 'second'], 'the second waits for the same')
     assert.equal(await request.response(), '', 'it was cut, not refused later')
   })
 })
