@@ -192,7 +192,7 @@ it('four threads keep the contract, and the decisions where it is silent', async
   await runSpec(other.url, {}, [])
 })
 
-it('replaces a thread by one with the same settings and database, and waits longer each time', async (t) => {
+it('replaces a thread by one with the same settings and database, and waits longer each time; one that dies while the service stops is not missed', async (t) => {
   const DB_URL_FILE = 'database'
   const path = join(directory.path, DB_URL_FILE)
   writeFileSync(path, 'sqlite:same.db')
@@ -219,6 +219,10 @@ it('replaces a thread by one with the same settings and database, and waits long
   const responses = await onEach(other.url, () => head('GET /books', token))
   assert.deepEqual(statuses(responses), { 200: CONNECTIONS })
   for (const { body } of responses) assert.deepEqual(JSON.parse(body).data, [JSON.parse(created.body).data])
+  using dying = await RawConnection.open(other.url)
+  await dying.send(head('POST /token', 'Content-Length: 9', 'Expect: 100-continue', 'X-Die: 1000'))
+  assert.equal((await dying.response()).status, 100)
+  assert.deepEqual(await other.stop(), { code: 0, signal: null })
 })
 
 it('ends a replacement that cannot listen', async (t) => {
