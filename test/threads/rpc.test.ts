@@ -31,7 +31,10 @@ it('errors of calls between threads arrive with their class if it matters, their
   const cause = new Error('the disk is full')
   const got = await received(new StoreUnavailable('x', { cause, reason: 'disk', nothingWritten: true }))
   assert.ok(got instanceof StoreUnavailable)
-  assert.deepEqual([got.name, got.message, got.reason, got.nothingWritten], ['StoreUnavailable', 'x', 'disk', true])
+  assert.deepEqual(
+    [got.name, got.message, got.reason, got.nothingWritten],
+    ['StoreUnavailable', 'x', 'disk', true],
+  )
   assert.equal((got.cause as Error).message, 'the disk is full')
   assert.equal((await received(new AggregateError([cause]))).message, 'the disk is full')
   assert.equal((await received(cause)).cause, undefined)
