@@ -34,7 +34,8 @@ const MALFORMED: Record<string, string | Uint8Array> = {
 
 /** What is in the header block, and its path and headers for a block of so many bytes. */
 const HEADER_BLOCKS: Record<string, (size: number) => readonly [path: string, headers?: string[]]> = {
-  // Not so many that Node refuses their number.
+  'many small headers': (size) => ['/nothing', Array(size / 16).fill('A: b')],
+  // Not so many that their number is refused.
   'many headers': (size) => ['/nothing', Array(Math.floor(size / 24)).fill('X-Small: '.padEnd(22, 'x'))],
   'the path': (size) => [`/${'x'.repeat(size)}`],
 }
@@ -171,7 +172,7 @@ for (const target of targets())
         assertResponse(await exchange(target, bytes), 400, 'Bad request', null))
 
     for (const [name, make] of Object.entries(HEADER_BLOCKS))
-      it(`decision: a header block over 16 KiB is 431 Request header fields too large, enveloped, then closed: ${name}`, async () => {
+      it(`decision: a header block over 16 KiB, or of over 1,000 fields, is 431 Request header fields too large, enveloped, then closed: ${name}`, async () => {
         const get = (size: number) => request(target, 'GET', ...make(size))
         assertResponse(await exchange(target, get(15 * 1024)), 404, 'Not found', null)
         const refused = await exchange(target, keepOpen(get(17 * 1024)))
