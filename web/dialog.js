@@ -175,6 +175,8 @@ new MutationObserver(() => {
   shown.dialog = openDialog()
   const around = shown.dialog ?? document.body
   if (element === null || element.parentElement === around) return
+  // It is no longer where the mouse is, and browsers send no event of that.
+  isPointedAt = false
   // Above the fields of a dialog, so that they never cover its buttons.
   if (around === document.body) around.append(element)
   else around.prepend(element)

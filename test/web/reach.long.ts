@@ -183,13 +183,13 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
   })
 
   it('keeps a notice that is being read or that the mouse is moved to, but not one that appears under it', async () => {
-    const remove = async () => {
+    const remove = async (title = 'Volume 88') => {
       // With the keyboard, so that the mouse rests where it is, and lets the notice take the focus of nothing.
-      await page.link('Volume 88').press('Enter')
+      await page.link(title).press('Enter')
       await page.button('Delete').press('Enter')
       await page.button('Undo').waitFor()
     }
-    await page.search('volume 88', 'Volume 88')
+    await page.search('volume 8', 'Volume 8')
     await page.stopClock()
     await remove()
     const { x, y, width, height } = (await page.locator('.notice').boundingBox()) ?? assert.fail('no notice')
@@ -197,19 +197,27 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     await page.button('Undo').focus()
     await page.clock.runFor(20_000)
     await page.keys('Enter')
-    await page.showsTitles('Volume 88')
+    await page.link('Volume 88').waitFor()
     await remove()
     await moveToNotice()
     await page.clock.runFor(20_000)
     await page.button('Undo').click()
-    await page.showsTitles('Volume 88')
+    await page.link('Volume 88').waitFor()
     await remove()
     // As the browser tells the page after it has drawn something under the mouse.
     await page.waitForTimeout(200)
     assert.ok(await page.evaluate(`document.querySelector('.notice:hover') !== null`))
     await page.clock.runFor(6100)
     await page.button('Undo').waitFor({ state: 'hidden' })
-    await page.shows('No books found')
+    // Nor one that a dialog takes away from the mouse.
+    await remove('Volume 87')
+    await moveToNotice()
+    await page.button('Menu').press('Enter')
+    await page.button('Import…').press('Enter')
+    await page.field('File').waitFor()
+    await page.mouse.move(0, 0)
+    await page.clock.runFor(20_000)
+    await page.button('Undo').waitFor({ state: 'hidden' })
   })
 
   it('has menus on a phone, which a dialog closes, keyboards with a minus for years, and only the panel of a book', async () => {
@@ -289,8 +297,14 @@ describe('the web page in small windows and with the keyboard alone', { skip: br
     }
   })
   it('shows what to do with a selection beside the panel of a book', async () => {
-    await page.openBook('Volume 1')
     await page.selectAll()
+    await page.button('Clear').waitFor()
+    await page.scrollTo(1e9)
+    await page.link(`Volume ${BOOKS - 1}`).waitFor()
+    // It does not cover the last book.
+    await page.locator('.row').last().click({ trial: true })
+    await page.scrollTo(0)
+    await page.openBook('Volume 1')
     for (const width of [641, 768, 1040]) {
       await page.setViewportSize({ width, height: 740 })
       await page.assertFits()
