@@ -22,14 +22,20 @@ const catalogue = await readWebFiles(CATALOGUE.source)
 const paths = [...catalogue.files.keys()].map((name) => `${CATALOGUE.prefix}/${catalogue.version}/${name}`)
 
 it('the paths of the files change with the content of any of them, because browsers keep them for ever', async () => {
-  const { webFile } = resources
-  const reading = mock.method(resources, 'webFile', async (path: string) => {
-    const content = await webFile(path)
-    return path === 'icon.svg' ? content.reverse() : content
-  })
-  const after = await readWebFiles(CATALOGUE.source)
-  reading.mock.restore()
-  assert.notEqual(after.version, catalogue.version)
+  for (const [kind, changed] of [
+    ['webFile', 'icon.svg'],
+    ['moduleFile', 'catalogue/search-words.js'],
+    ['packageFile', 'lit-html/lit-html.js'],
+  ] as const) {
+    const read = resources[kind]
+    const reading = mock.method(resources, kind, async (path: string) => {
+      const content = await read(path)
+      return path === changed ? content.reverse() : content
+    })
+    const after = await readWebFiles(CATALOGUE.source)
+    reading.mock.restore()
+    assert.notEqual(after.version, catalogue.version, changed)
+  }
 })
 
 describe('the web page', () => {
@@ -82,7 +88,7 @@ describe('the web page', () => {
       assert.deepEqual([again.statusCode, again.body], [304, ''])
       // It would be that of the page (RFC 9110 §8.6).
       assert.equal(again.headers['content-length'], undefined)
-      for (const name of ['etag', 'cache-control']) assert.equal(again.headers[name], headers[name])
+      for (const name of ['etag', 'cache-control', 'vary']) assert.equal(again.headers[name], headers[name])
     }
   })
 
@@ -105,6 +111,7 @@ describe('the web page', () => {
       assert.deepEqual(brotliDecompressSync(rawPayload), plain.rawPayload)
       assert.match(String(headers.vary), /Accept-Encoding/)
       assert.equal(headers['x-content-type-options'], 'nosniff')
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
       if (!paths.includes(path)) continue
       assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
       assert.match(
