@@ -208,7 +208,8 @@ export async function importSamples() {
 
 /**
  * Finds out what became of an import whose connection was closed. The service ends it, unless it is already storing.
- * @param {number} before the highest id of a book before the import. @param {number} expected how many books it has.
+ * @param {number} before the highest id of a book before the import; NaN if nothing was sent yet.
+ * @param {number} expected how many books it has.
  * @returns {Promise<'all' | 'none' | 'unknown'>}
  */
 async function outcomeAfter(before, expected) {
@@ -216,7 +217,7 @@ async function outcomeAfter(before, expected) {
     // The service is busy for this check until it has ended the import.
     await check(new Blob(['title,author,year']), 'text/csv', {}, new AbortController().signal)
     const { length } = await booksAfter(before, expected)
-    return length === 0 || Number.isNaN(before) ? 'none' : length === expected ? 'all' : 'unknown'
+    return length === 0 ? 'none' : length === expected ? 'all' : 'unknown'
   } catch (error) {
     if (error instanceof Away || error instanceof Refused) return 'unknown'
     throw error
