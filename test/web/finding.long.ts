@@ -10,8 +10,8 @@ const BOOKS = [
   ['Emma', 'Jane Austen'],
   ['The Hobbit', 'J.R.R. Tolkien'],
   ['Nana', 'Emile Zola'],
-  // Between these two in the order of titles.
-  ['Emma', 'Alexander McCall Smith'],
+  // Between these two in the order of titles, and in that of authors, which ignores punctuation.
+  ['Emma', 'Jane “Austen”'],
   ['EMMA', 'jane austen'],
   ['Hobbit', 'J.R.R. Tolkien'],
   ['Germinal', 'Émile Zola'],
@@ -127,6 +127,11 @@ describe('finding and adding books on the web page', { skip: browserMissing }, (
     await held.release()
     assert.deepEqual(await suggestions().allTextContents(), ['Gabriel García Márquez'])
     assert.equal(await page.dialog().count(), 1)
+    // Nor an author who is typed already.
+    const author = 'Gabriel García Márquez'
+    await Promise.all([page.waitForResponse(/q=Gabriel\+/), page.fillIn({ Author: author })])
+    await page.evaluate(`fetch('/healthz').then((response) => response.text())`)
+    assert.equal(await suggested().count(), 0)
   })
 
   it('moves no button while it is pressed, neither for suggestions nor for likely duplicates', async () => {
