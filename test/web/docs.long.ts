@@ -132,9 +132,14 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
   it('keeps what one call has shown while another one is slow, and what is typed while the service is away', async () => {
     await open('isAlive')
     const held = await page.hold('GET', /healthz/, () => press('isAlive'))
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(new URL(request.url()).pathname))
+    // Pressing it again sends no second call.
+    await page.keys('Enter')
     await open('isReady')
     await press('isReady')
     await status('isReady').waitFor()
+    assert.deepEqual(sent, ['/readyz'])
     await held.release()
     await status('isAlive').waitFor()
     assert.equal(await status('isReady').textContent(), '200 OK')
@@ -144,6 +149,12 @@ describe('/docs in a browser', { skip: browserMissing }, () => {
     await operation('listBooks').getByText('The service is not responding').waitFor()
     assert.equal(await operation('listBooks').locator('[name=count]').inputValue(), 'true')
     assert.equal((await send('listBooks'))[0], '200 OK')
+  })
+
+  it('says that it cannot read the document', async () => {
+    await page.route('**/openapi.json', (route) => route.abort(), { times: 1 })
+    await page.reload()
+    await page.shows('The service is not responding. Try again in a moment.')
   })
 
   it('opens the operation that the address names, asks for the password again once the token is refused', async () => {
