@@ -91,6 +91,13 @@ describe('the panel of a book, beside the list', { skip: browserMissing }, () =>
   })
 
   it('leads to the book before and after, which the list shows', async () => {
+    // The list says what is wrong if it cannot be read.
+    await page.evaluate(`location.hash = '#book=121'`)
+    await has('Volume 120')
+    await page.route(/after=/, (route) => route.abort(), { times: 1 })
+    await page.keys('Alt+ArrowDown')
+    await page.getByRole('alert').getByText('The service is not responding').waitFor()
+    assert.equal(await page.getByText('This book is not in the list').count(), 0)
     await page.openBook('Volume 1')
     await has('Volume 1')
     await page.keys('Alt+ArrowUp')
@@ -304,7 +311,8 @@ describe('what is typed on the web page', { skip: browserMissing }, () => {
       await page.button('Use saved version').click()
       assert.equal(await page.field('Year').inputValue(), String(year))
       await page.locator('[name=title]:focus').waitFor()
-      await page.escape()
+      await page.fillIn({ Year: `${++year}` })
+      await page.choose('Save', 'Saved “Sula”.')
     })
 
   it('is saved if only the response to the first attempt was lost', async () => {
