@@ -182,6 +182,10 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     wall = WALLS[1]
     await page.choose('Save', 'Your changes are still here')
     await before.release()
+    // Another answer is told in the place of this one.
+    wall = WALLS[0]
+    await page.choose('Save', 'it redirects to another page')
+    assert.equal(await page.getByText('200 with a web page').count(), 0)
     await page.assertAccessible()
     await page.button('Reload').click()
     // The service did not lose the log-in to itself, and nobody is asked whether to discard anything.
@@ -206,6 +210,16 @@ describe('the web page behind a proxy with a log-in of its own', { skip: browser
     await page.reload()
     await page.locator('.row .title').first().waitFor()
     assert.equal(await page.dialog().count(), 0)
+    // Nor does a conflict get lost, whose other version would be overwritten unseen.
+    await page.openBook('Kindred', { Author: 'O. E. B.' })
+    await page.button('Delete').waitFor()
+    await service.updateBook(1, { year: 1979 })
+    await page.choose('Save', 'Someone else has changed this book')
+    wall = WALLS[0]
+    await page.choose('Overwrite with mine', 'Your changes are still here')
+    await page.button('Reload').click()
+    await page.hides('it redirects to another page')
+    await page.choose('Overwrite with mine', 'Saved “Kindred”.')
   })
 
   it('offers no reload when the proxy does not reach the service, or only for a while, and asks before one that keeps nothing', async () => {
