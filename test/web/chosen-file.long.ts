@@ -57,6 +57,8 @@ describe('a file that is chosen for an import on the web page', { skip: browserM
   it('is checked some times, and then the service is called busy', async () => {
     let asked = 0
     await page.refuse(CHECK, 503)
+    // Proxies answer so for a service that is busy.
+    await page.route(CHECK, (route) => route.fulfill({ status: 504, body: 'Gateway Timeout' }), { times: 1 })
     page.on('request', (request) => CHECK.test(request.url()) && asked++)
     await page.clock.install()
     await page.chooseFile(rowsOf('Busy', 1))
