@@ -48,6 +48,11 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await tab.shows('You logged out in another tab.')
     await tab.locator('#login input:focus').waitFor()
     assert.equal(await tab.evaluate('sessionStorage.length'), 0)
+    // Nothing is seen through what is behind the dialog.
+    const backdrop = await tab.evaluate(
+      `getComputedStyle(document.querySelector('#login'), '::backdrop').backgroundColor`,
+    )
+    assert.match(String(backdrop), /^rgb\(/)
     await tab.assertAccessible('logged-out-elsewhere')
     // The end of the session is nothing new.
     await tab.clock.fastForward('14:30')
@@ -81,6 +86,8 @@ describe('a session on the web page', { skip: browserMissing }, () => {
     await page.reload()
     await page.shows('Session expired')
     await tab.close()
+    // Nor is it handed on to another tab.
+    await asksForLogIn(await openAnother())
     await page.unroute(/\/books\?/)
     await page.reload()
     await asksForLogIn()
