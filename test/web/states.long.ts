@@ -59,13 +59,15 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     await page.button('Statistics').click()
     await page.button('Statistics').click()
     await page.locator('.authors').waitFor()
-    const author = 'Cut '.repeat(100).trim()
+    const author = 'Cut '.repeat(126).trim()
     await service.createBook({ title: 'Cut', author, year: 1 })
     await service.createBook({ title: 'Cut', author: '', year: 1 })
     await page.goto(`${service.url}/?q=cut`)
     await page.button('Statistics').click()
     await page.locator('.authors', { hasText: '(no author)' }).waitFor()
     assert.equal(await page.locator('.authors button').count(), 0)
+    // Nor does a row, with an address that would be too long.
+    assert.equal(await page.locator('.row .author a').count(), 0)
   })
 
   it('a part of the page that cannot be loaded', async () => {
@@ -104,7 +106,8 @@ describe('the states of the web page', { skip: browserMissing }, () => {
     // Tab leads to one bar, the arrows to the others.
     const focused = () => page.evaluate('document.activeElement.getAttribute("aria-label")')
     await page.button('Statistics').focus()
-    await page.keys('Tab', 'Tab', 'Tab')
+    // Also from those of the authors.
+    await page.keys('Tab', 'Tab', 'Tab', 'Tab', 'Shift+Tab')
     assert.equal(await focused(), 'From 2000: 1 book')
     for (const name of names.slice(0, -1).toReversed()) {
       await page.keys('ArrowLeft')
