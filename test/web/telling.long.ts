@@ -53,6 +53,10 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.shows('New books are still being indexed')
     await page.assertAccessible()
     isIncomplete = false
+    // It may, whatever is said of the books that follow.
+    await Promise.all([page.waitForResponse(/after=/), page.scrollTo(95 * 36)])
+    await page.locator('.row:not(.loading)[aria-rowindex="110"]').waitFor()
+    assert.ok(await page.getByText('New books are still being indexed').isVisible())
     await page.button('Search again').click()
     await page.hides('New books are still being indexed')
     isIncomplete = true
@@ -139,15 +143,18 @@ describe('what the web page says', { skip: browserMissing }, () => {
     await page.fillIn({ Title: 'Named', Year: '' })
     await page.choose('Save', 'Added “Named”.')
     await page.search('named', 'Named')
-    assert.equal(await page.locator('.row .year').textContent(), '—')
+    await page.getByTitle('Unknown year').getByText('—').waitFor()
     await page.openBook('Named')
     assert.equal(await page.field('Year').inputValue(), '')
     await service.createBook({ title: '', author: 'Program' })
     await page.goto(`${service.url}/?author=Program`)
-    await page.openBook('(no title)', { Year: '1' })
+    await page.openBook('(no title)', { Year: '13,800,000,000 BC' })
     await page.choose('Save', 'Saved “(no title)”.')
+    await page.getByTitle('13800000000 BC').getByText('13.8B BC').waitFor()
     await page.openBook('(no title)', { Title: 'Nul\0' })
     await page.choose('Save', 'Could not save. The text has an invalid character')
+    await page.refuse(/\/book\/\d+$/, 413, 1)
+    await page.choose('Save', 'Title and author are too long.')
   })
 
   for (const [query, change] of [
@@ -177,6 +184,11 @@ describe('what the web page says', { skip: browserMissing }, () => {
       await Promise.all([page.waitForResponse(/statistics/), page.button('Save').click()])
       await page.showsTitles('Volume 0', 'Volume 1')
     }
+    // Nor does it say that a new book does not match: it reads the list again.
+    await page.route(/q=volume&title=/, (route) => route.abort(), { times: 1 })
+    await page.addBook({ Title: 'Something new' })
+    await Promise.all([page.waitForResponse(/q=volume&limit=/), page.button('Save').click()])
+    assert.equal(await page.getByText('It does not match').count(), 0)
   })
 
   it('says that a new book does not match what is searched for', async () => {
@@ -193,6 +205,9 @@ describe('what the web page says', { skip: browserMissing }, () => {
     const shown = () =>
       page.evaluate(`[...document.querySelectorAll('button, a, dialog, .notice')]
         .filter((element) => element.checkVisibility() && !element.closest('.row')).map((element) => element.textContent)`)
+    await page.choose('Statistics', 'Top authors')
+    await page.box('Volume 0').click()
+    await page.button('Clear').waitFor()
     await page.evaluate(`dispatchEvent(new Event('beforeprint'))`)
     await page.emulateMedia({ media: 'print' })
     await page.shows('Books 1 to 100 of 250. To get all of them')
