@@ -233,9 +233,9 @@ describe('while the file is missing or another one is in its place', () => {
     yield [{ ...IMPORTED, title: 'x'.repeat(MIB) }]
     away()
   }
-  for (const [where, replace] of [
-    ['missing', () => {}],
-    ['replaced', () => copyFileSync(`${file.path}.away`, file.path)],
+  for (const [where, replace, recover, titles] of [
+    ['missing', () => {}, () => create('after'), ['after', 'before']],
+    ['replaced', () => copyFileSync(`${file.path}.away`, file.path), () => store.ready(), ['before']],
   ] as const)
     it(`writes and imports are refused, the store is not ready, and no thread makes a file: ${where}`, async () => {
       await create('before')
@@ -249,9 +249,16 @@ describe('while the file is missing or another one is in its place', () => {
       assert.deepEqual(readdirSync(file.directory), files)
       rmSync(file.path, { force: true })
       renameSync(`${file.path}.away`, file.path)
+      await recover()
+      // Once it can be written again, the readiness check writes nothing.
+      await store.count({ year: 1 })
+      const other = openConnection(file.path)
+      const version = () => other.prepare('PRAGMA data_version').get()?.data_version
+      const before = version()
       await store.ready()
-      await create('after')
-      assert.deepEqual(titlesOf(await booksAfterClose()), ['after', 'before'])
+      assert.equal(version(), before)
+      other.close()
+      assert.deepEqual(titlesOf(await booksAfterClose()), titles)
     })
 })
 
@@ -313,17 +320,23 @@ describe('closing the SQLite store', () => {
     assert.deepEqual(plain(await booksAfterClose()), await Promise.all(writes))
   })
 
-  it('waits for an import', async () => {
+  it('waits for imports, also for one that fails', async () => {
     const gate = Promise.withResolvers<void>()
     async function* books() {
       await gate.promise
       yield [IMPORTED]
     }
+    async function* noBooks() {
+      await gate.promise
+      yield* []
+      throw new Error('it is cut off')
+    }
     const importing = store.import(books())
+    const cutOff = assert.rejects(store.import(noBooks()), /it is cut off/)
     const closed = booksAfterClose()
     gate.resolve()
     assert.deepEqual(titlesOf(await closed), ['imported'])
-    await importing
+    await Promise.all([importing, cutOff])
   })
 
   it('works while the thread has died', async () => {
