@@ -59,6 +59,10 @@ it('while another process holds the write lock, writes fail and never happen, an
     { id, ...BOOK },
     { id: next, ...BOOK },
   ])
+  other.exec('DROP TABLE books')
+  // Then later reads see it.
+  await assert.rejects(store.create(BOOK), /no such table/)
+  await assert.rejects(store.ready(), /no such table/)
 })
 
 it('a damaged file fails a list after the pages before the damage, whatever needs a lost book, and a backup, which leaves nothing behind', async () => {
