@@ -120,6 +120,8 @@ describe('restore', () => {
       const restored = statSync(path(name))
       assert.deepEqual([restored.uid, restored.gid], [uid, gid], name)
     }
+    // Not those of the directory: others could read it.
+    assert.equal(statSync(path('theirs/a.db')).mode & 0o777, 0o600)
     assert.ok(lstatSync(path('link.db')).isSymbolicLink())
     assert.match(made?.stdout ?? '', /^\S+\/new\/a\.db has the 1 book of copy\.db\n$/)
   })
