@@ -79,6 +79,16 @@ it('a connection that is lost while it gets its settings says so, and nothing th
   await assert.rejects(applySettings({ a: 2 }, variables), lost)
 })
 
+it('a setting that the server refuses is named with its reason', async () => {
+  const cause = new Error('a is protected')
+  const variables = {
+    read: async () => new Map([['a', '1']]),
+    set: () => Promise.reject(cause),
+    meaningOf: () => ({ outcome: 'refused' }) as const,
+  }
+  await assert.rejects(applySettings({ a: 2 }, variables), { message: 'a is 1 and has to be 2', cause })
+})
+
 describe('a server of PostgreSQL that sets something for each connection', {
   skip: engineMissing('postgres'),
 }, () => {
