@@ -95,7 +95,7 @@ it('statistics that wait for a connection after an import do not outlive their s
   const store = serverStore(pool, engine, false)
   const importing = watch(store.import(inGroups([])))
   const [other] = await beginAll(pool, 1)
-  assert.deepEqual([importing.state, pool.load().requests_waiting], ['fulfilled', 1])
+  assert.deepEqual([importing.state, store.load().requests_waiting], ['fulfilled', 1])
   const closing = watch(store.close())
   other?.reject(new Error('lost'))
   await settle()
