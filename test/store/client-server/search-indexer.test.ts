@@ -81,6 +81,10 @@ it('the index of words on a server looks after 500 writes, also if writes never 
     assert.equal(looks, expected)
     for (let write = 0; write < 500; write++) indexer.noteWrite()
   }
+  await setImmediate()
+  indexer.noteWrite()
+  await setImmediate()
+  assert.equal(looks, 3)
   await indexer.close()
 })
 
