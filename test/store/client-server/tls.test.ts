@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { RowDataPacket } from 'mysql2/promise'
+import type pg from 'pg'
 import { StoreNotOpened } from '../../../src/catalogue/store.ts'
 import { TLS_MODES, type TlsSettings, tlsOptions } from '../../../src/store/client-server/tls.ts'
 import { MysqlDriver } from '../../../src/store/mysql/driver.ts'
@@ -214,4 +217,23 @@ describe('TLS to MariaDB, as with its own client and ssl-mode', { skip: engineMi
       return rows[0]?.Value !== ''
     },
   )
+})
+
+it('a statement on PostgreSQL is cancelled over TLS if its connection has TLS: its key would be readable', async (t) => {
+  /** The first message of each connection: a cancellation, or the wish for TLS. */
+  const codes: number[] = []
+  const server = createServer(async (socket) => {
+    const [message] = await once(socket, 'data')
+    codes.push(message.readInt32BE(4))
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const driver = new PostgresDriver(parsePostgresUrl('postgres://u:p@127.0.0.1/d', {}))
+  const { port } = server.address() as AddressInfo
+  for (const ssl of [false, {}]) {
+    const client = { host: '127.0.0.1', port, processID: 1, secretKey: 2, ssl }
+    await driver.cancel(client as unknown as pg.Client)
+  }
+  assert.deepEqual(codes, [80877102, 80877103])
 })
