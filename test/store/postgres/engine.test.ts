@@ -5,10 +5,10 @@ import { type ImportedBook, StoreUnavailable } from '../../../src/catalogue/stor
 import { isReadOnly, PostgresDriver, serverTime } from '../../../src/store/postgres/driver.ts'
 import { postgresImport } from '../../../src/store/postgres/import.ts'
 import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
-import { until } from '../../faults/engine-servers.ts'
+import { openSession, until } from '../../faults/engine-servers.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { type PreparedDatabase, prepareDatabase } from '../client-server/prepared-database.ts'
+import { type PreparedDatabase, prepareDatabase, WAITING } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
 import { openNewDatabase } from '../new-database.ts'
 import { inGroups, listAll } from '../pages.ts'
@@ -35,13 +35,15 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.ok(offset <= 0 && offset > -30, `${offset} s`)
   })
 
-  it('is given the options of DB_URL', async (t) => {
+  it('is given the options of DB_URL, and the name of the service', async (t) => {
     const { url } = await prepareDatabase(t, databases)
     const driver = new PostgresDriver({ ...parsePostgresUrl(url), options: '-c work_mem=1234kB' })
     const client = await driver.connect()
-    const { rows } = await client.query('SHOW work_mem')
+    const { rows } = await client.query(
+      "SELECT current_setting('work_mem') AS memory, current_setting('application_name') AS name",
+    )
     await driver.end(client)
-    assert.deepEqual(rows, [{ work_mem: '1234kB' }])
+    assert.deepEqual(rows, [{ memory: '1234kB', name: 'book-catalogue' }])
   })
 
   it('says at start which of its indexes a renamed table has kept, and goes on without', async (t) => {
@@ -63,6 +65,20 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     assert.deepEqual(await query(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = ${index}`), [
       { valid: true },
     ])
+  })
+
+  it('keeps no writes of others waiting behind an index, which waits for those before it', async (t) => {
+    const { url, open, run, query } = await prepareDatabase(t, databases)
+    await (await open()).close()
+    await run('DROP INDEX books_by_title_key_3')
+    await using session = await openSession(url)
+    await session.run("BEGIN; INSERT INTO books (title, author, year) VALUES ('', '', 0)")
+    const opening = open()
+    const isWaiting = async () => (await query(WAITING.postgres)).length > 0
+    await until('it waits for the lock', isWaiting)
+    await until('it makes room for others', async () => !(await isWaiting()))
+    await session.run('COMMIT')
+    await opening
   })
 
   it('takes no index of another schema for its own, nor drops it', async (t) => {
@@ -281,4 +297,21 @@ it('an import makes the words of costly books in short turns, between which othe
   await importing.insert(books, undefined)
   assert.equal(await importing.stored(), books.length)
   assert.ok(turns >= 5, `${turns} turns`)
+})
+
+it('an import tells why the server has refused a group, and sends no further one', async () => {
+  const refused = new Error('the disk is full')
+  let sent = 0
+  const query = async () => {
+    sent++
+    throw refused
+  }
+  const importing = postgresImport(
+    { query } as unknown as pg.Client,
+    { hasKeys: false, hasWords: false },
+    { keepIds: false, hasAllKeys: false },
+  )
+  await importing.insert([], undefined)
+  await assert.rejects(importing.insert([], undefined), refused)
+  assert.equal(sent, 1)
 })
