@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { dialectOf } from '../../../src/store/mysql/dialect.ts'
+import { isReadOnly, MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { WORDS } from '../../../src/store/mysql/search-index.ts'
+import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
 import { conditionOf } from '../../../src/store/query/dialect.ts'
+import { openSession, until } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
 import { prepareDatabase } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
@@ -14,6 +17,9 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** How often the store tries what the server rolls back: once with the requests that came together, then alone. */
 const ATTEMPTS = 6
+
+const WAITING_FOR_TABLE = `SELECT 1 FROM information_schema.processlist
+  WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock'`
 
 /** So many books that the server would rather read all words than look them up. */
 const MANY = 3000
@@ -90,9 +96,30 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     await assert.rejects(store.import(inGroups([BOOK])), StoreUnavailable)
   })
 
+  it('is read-only where only the transactions of a connection are', async (t) => {
+    const { url } = await prepareDatabase(t, databases)
+    const driver = new MysqlDriver(parseMysqlUrl(url))
+    const connection = await driver.connect()
+    await connection.query('SET SESSION TRANSACTION READ ONLY')
+    const is = await isReadOnly(connection)
+    await driver.end(connection)
+    assert.equal(is, true)
+  })
+
   it('does no statement again by itself as a node of Galera: its books would get other ids; and gives up waiting for a lock before the store does, which then knows that nothing was written', async (t) => {
-    const { open, run } = await prepareDatabase(t, databases)
-    const store = await open(4, 60_000)
+    const { url, open, run, query } = await prepareDatabase(t, databases)
+    await (await open()).close()
+    await run('ALTER TABLE books DROP INDEX books_by_plain_year')
+    // A start that waits less, while it changes the table, changes nothing of that.
+    await using session = await openSession(url)
+    await session.run('BEGIN')
+    await session.run('SELECT id FROM books')
+    const opening = open(4, 60_000)
+    const isWaiting = async () => (await query(WAITING_FOR_TABLE)).length > 0
+    await until('it waits for the lock of the table', isWaiting)
+    await until('it makes room for others', async () => !(await isWaiting()))
+    await session.run('COMMIT')
+    const store = await opening
     await run(`CREATE TRIGGER settings BEFORE INSERT ON books FOR EACH ROW
       SET NEW.title = CONCAT(@@session.wsrep_retry_autocommit, ' times, ', @@innodb_lock_wait_timeout, ' s, ', @@lock_wait_timeout, ' s')`)
     const { id } = await store.create(BOOK)
