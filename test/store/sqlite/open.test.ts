@@ -133,11 +133,13 @@ describe('a message about a file that cannot be opened', () => {
 
   it('names what a link leads to where nothing is, as on a disk that is not mounted, and the check says so, too', async () => {
     using file = newFile()
-    const target = join(file.directory, 'disk/books.db')
+    const above = join(file.directory, 'mnt')
+    const target = join(above, 'disk/books.db')
+    mkdirSync(above)
     symlinkSync(target, file.path)
     const message = await messageOf(file.path)
     assert.ok(
-      message.includes(`${file.path} (a link to ${target}, which does not exist), ${file.directory} (`),
+      message.includes(`${file.path} (a link to ${target}, which does not exist), ${above} (`),
       message,
     )
     assert.ok(message.endsWith(whyNotCreatable(file.path) ?? assert.fail()))
