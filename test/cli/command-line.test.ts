@@ -76,6 +76,8 @@ $ unknown
 ! book-catalogue: there is no command "unknown"
 $ toString
 ! book-catalogue: there is no command "toString"
+$ serve --port=1
+! book-catalogue: Unknown option '--port'
 $ token
 ! Cannot make a token: SECRET_TOKEN is not set…
 $ token --valid-for 30
@@ -185,6 +187,7 @@ describe('beside the running service', () => {
     'more.csv': `title,author,year\n${'T,A,x\n'.repeat(102)}`,
     'from.txt': 'sqlite:books.db\n',
     'to.txt': 'sqlite:named.db',
+    'two-parts.csv': 'title,author,year\n'.padEnd(128 * 1024, '\n'),
     'text.db': 'no database at all, but text of some length '.repeat(99),
   }
   before(() => {
@@ -273,6 +276,10 @@ $ import array.json --format csv
 ! Cannot import: array.json: the file seems to be JSON, not CSV; …
 $ import books.xml
 ! book-catalogue: the name of books.xml does not end with .csv, .ndjson or .json; …
+$ SLOW=1 import two-parts.csv --dry-run
+would add 0 books, skipped 0; left out 131054 empty rows
+! importing: 50 %, …
+! importing: 100 %, …
 $ import none.csv
 ! Cannot import: none.csv cannot be read: ENOENT…
 $ check
@@ -320,6 +327,10 @@ $ copy --from @from.txt --to @to.txt
 ! Cannot copy: --to: there are books already; it has to be empty
 $ INTERRUPT_AT=--to: copy --from sqlite:books.db --to sqlite:interrupted.db
 ! Cannot copy: interrupted; the books were not copied
+$ SLOW=1 INTERRUPT_AT=verifying copy --from sqlite:books.db --to sqlite:verified.db
+! copying: 100 %, 10 books, …
+! verifying: 50 %, 10 books, …
+! Cannot copy: interrupted; the books were copied, but the stores were not compared
 $ DB_URL=sqlite:interrupted.db export -
 id,title,author,year
 `,
@@ -332,7 +343,15 @@ id,title,author,year
     const csv = `id,title,author,year\r\n${rows.join('')}`
     assert.equal(contentOf('all.csv'), csv)
     assert.equal(contentOf('sheet.csv'), `\ufeffbook-catalogue ${csv.replaceAll('=1+1', "'=1+1")}`)
-    const names = [...Object.keys(FILES), 'all.csv', 'sheet.csv', 'copy.db', 'named.db', 'interrupted.db']
+    const names = [
+      ...Object.keys(FILES),
+      'all.csv',
+      'sheet.csv',
+      'copy.db',
+      'named.db',
+      'interrupted.db',
+      'verified.db',
+    ]
     const found = readdirSync(service.directory).filter((name) => !name.startsWith('books.db'))
     assert.deepEqual(found.toSorted(), names.toSorted())
     assert.deepEqual(await rowsBy('imported'), ['T 1', 'U 2'])
@@ -397,6 +416,21 @@ id,title,author,year
       const { child, ended } = begin({ DB_URL: url }, 'export', '-')
       child.stdout.destroy()
       assert.deepEqual(await ended, [[1, null], UNREAD], url)
+    }
+  })
+
+  it('commands remove the bar of their progress from the terminal before they say anything else', async () => {
+    const copying = 'copy --from sqlite:books.db --to sqlite:bar.db'
+    const lines = ['import new.csv --dry-run', 'import bad.csv', 'export bar.csv', copying, copying]
+    const interrupted = [
+      'INTERRUPT_AT=exporting DB_URL=sqlite:long.db export x.csv',
+      `INTERRUPT_AT=verifying ${copying}2`,
+    ]
+    const terminal = { ...settings, SLOW: '1', TERMINAL: '1' }
+    const all = await runAll(service.directory, [...lines, ...interrupted], terminal)
+    for (const [i, { stderr }] of all.entries()) {
+      const [last = '', ...bars] = stderr.split('\r\x1b[K').toReversed()
+      assert.ok(bars.length > 1 && !last.includes('%'), `${i} ${stderr}`)
     }
   })
 
