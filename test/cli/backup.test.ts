@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -100,6 +101,29 @@ describe('restore', () => {
     const all = await runAll(directory.path, Object.keys(expected), { DB_URL: 'sqlite:books.db' })
     for (const [i, [line, message]] of Object.entries(expected).entries())
       assertWritten(all[i], line, `! ${message}`)
+    assert.deepEqual(readdirSync(directory.path), before)
+    assert.deepEqual(titles('books.db'), ['first'])
+  })
+
+  it('shows its progress, as a backup does, and both leave nothing behind when they are interrupted', async () => {
+    copyFileSync(path('copy.db'), path('large.db'))
+    {
+      using database = new DatabaseSync(path('large.db'))
+      database.exec(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        INSERT INTO books (id, title, author, year) SELECT i, printf('%04000d', i), 'A', 1 FROM n`)
+    }
+    const before = readdirSync(directory.path)
+    const expected = {
+      'restore large.db': 'Cannot restore: interrupted; nothing has changed\n',
+      'DB_URL=sqlite:large.db backup b.db': 'Cannot back up: interrupted; nothing is left behind\n',
+    }
+    const settings = { DB_URL: 'sqlite:books.db', SLOW: '1', TERMINAL: '1', INTERRUPT_AT: 'copying' }
+    const all = await runAll(directory.path, Object.keys(expected), settings)
+    for (const [i, message] of Object.values(expected).entries()) {
+      const [, bar, last] = all[i]?.stderr.split('\r\x1b[K') ?? []
+      assert.match(bar ?? '', /^copying: \[#+ +\] \d\d %, 1,000 pages, /)
+      assert.equal(last, message)
+    }
     assert.deepEqual(readdirSync(directory.path), before)
     assert.deepEqual(titles('books.db'), ['first'])
   })
