@@ -18,6 +18,13 @@ const signalling = (pid: string, signal: string) => `
   setTimeout(() => process.exit(8), 60_000)
   process.kill(${pid}, '${signal}')`
 
+/** @returns an environment in which Node.js runs this module first. */
+const preloading = (module: string, env: NodeJS.ProcessEnv = {}) => ({
+  ...process.env,
+  ...env,
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
+})
+
 function run(args: readonly string[], more: { file?: string; cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const { file = PINNED_NODE, ...others } = more
   const options = { encoding: 'utf8', timeout: 60_000, ...others } as const
@@ -44,6 +51,9 @@ describe('bin/pinned-node.js', () => {
   it('ends as it ends, by a signal', () => {
     const script = "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)"
     assert.equal(run(['-e', script]).signal, 'SIGTERM')
+    // As the first process of a container, it survives the signal.
+    const first = "if (process.argv[1]?.endsWith('pinned-node.js')) process.kill = () => true"
+    assert.equal(run(['-e', script], { env: preloading(first) }).status, 128 + 15)
   })
 
   it('passes signals on, also those that come while the child starts', () => {
@@ -55,21 +65,32 @@ describe('bin/pinned-node.js', () => {
         return child
       }
       process.getBuiltinModule('module').syncBuiltinESMExports()`
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(slowSpawn)}`
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
       const script = signalling('process.ppid', signal)
-      const { status, stdout } = run(['-e', script], { env: { ...process.env, NODE_OPTIONS } })
+      const { status, stdout } = run(['-e', script], { env: preloading(slowSpawn) })
       assert.deepEqual([status, stdout], [7, `${signal}\n`])
     }
   })
 
-  it('sends SIGTERM when npm runs it in a shell and that has ended', () => {
+  it('sends SIGTERM, once, when npm runs it in a shell and that has ended', () => {
     // No shell replaces itself by a program after which there is another.
     const script = 'SHELL_PID=$$ "$0" "$@"; exit'
     const program = signalling('Number(process.env.SHELL_PID)', 'SIGTERM')
-    const options = { encoding: 'utf8', env: { ...process.env, npm_lifecycle_event: 'x' } } as const
+    // Looks twice whether the shell is there, unless one look was the last.
+    const eager = `import { ChildProcess } from 'node:child_process'
+      const { setInterval } = globalThis
+      globalThis.setInterval = (look, time) => {
+        const timer = setInterval(() => { look(); if (!timer._destroyed) look() }, time)
+        return timer
+      }
+      const { kill } = ChildProcess.prototype
+      ChildProcess.prototype.kill = function (signal) {
+        process.stdout.write('sent ')
+        return kill.call(this, signal)
+      }`
+    const options = { encoding: 'utf8', env: preloading(eager, { npm_lifecycle_event: 'x' }) } as const
     const shell = spawnSync('sh', ['-c', script, process.execPath, PINNED_NODE, '-e', program], options)
-    assert.deepEqual([shell.signal, shell.stdout], ['SIGTERM', 'SIGTERM\n'])
+    assert.deepEqual([shell.signal, shell.stdout], ['SIGTERM', 'sent SIGTERM\n'])
   })
 })
 
@@ -82,12 +103,7 @@ describe('where npm has installed no Node.js for the system', () => {
   writeFileSync(main, '')
   const asVersion = (version: string, name: string) => {
     const script = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`
-    return {
-      file: join(directory.path, 'bin', name),
-      cwd: directory.path,
-      env: { ...process.env, NODE_OPTIONS },
-    }
+    return { file: join(directory.path, 'bin', name), cwd: directory.path, env: preloading(script) }
   }
 
   for (const name of ['pinned-node.js', 'book-catalogue.js']) {
@@ -101,6 +117,28 @@ describe('where npm has installed no Node.js for the system', () => {
   it('runs on the own one of the system from 24 on', () => {
     const { status, stdout } = run(['-p', '1 + 1'], asVersion('24.0.0', 'pinned-node.js'))
     assert.deepEqual([status, stdout], [0, '2\n'])
+  })
+
+  it('gives a command its flags and variables, of which the environment may have others', () => {
+    writeFileSync(main, 'const { execArgv, env } = process; console.log(execArgv[0], env.MALLOC_ARENA_MAX)')
+    const { env, ...others } = asVersion('24.0.0', 'book-catalogue.js')
+    const outputs = [{}, { MALLOC_ARENA_MAX: '7' }].map((variables) => {
+      return run(['import'], { ...others, env: { ...env, ...variables } }).stdout
+    })
+    assert.deepEqual(outputs, ['--max-semi-space-size=4 2\n', '--max-semi-space-size=4 7\n'])
+  })
+
+  it('says what to do if that of the package in the working directory cannot be started', () => {
+    const cwd = join(directory.path, 'program')
+    const pinned = join(cwd, 'node_modules', nodePackage())
+    mkdirSync(join(pinned, 'bin'), { recursive: true })
+    for (const name of ['package.json', 'bin/node']) writeFileSync(join(pinned, name), '{}')
+    const { status, stderr } = run([], { ...asVersion('24.0.0', 'pinned-node.js'), cwd })
+    assert.equal(status, 1)
+    assert.match(
+      stderr,
+      /^\S+\/program\/.*\/bin\/node cannot be started \(.+\): install Node\.js 24 or newer, .+\n$/,
+    )
   })
 
   it('a package that npm has made without its scripts says so', () => {
