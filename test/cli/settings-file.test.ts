@@ -67,6 +67,11 @@ describe('a file of settings', () => {
       assert.ok(!found.join().includes('hunter'))
     })
 
+  it('may be missing where it is not needed, but not unreadable', () => {
+    assert.deepEqual(readSettingsFile(`${path}-none`, false), { variables: {}, faults: [] })
+    assert.throws(() => readSettingsFile(directory.path, false), /cannot be read: EISDIR/)
+  })
+
   it('may not be in UTF-16, with or without a byte order mark', () => {
     const message = `the file ${path} is not text in UTF-8; save it in UTF-8 (PowerShell: | Out-File -Encoding utf8)`
     for (const text of ['PORT=1\r\n', '\uFEFFPORT=1\r\n'])
