@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it, mock } from 'node:test'
+import { interruption } from '../../src/cli/command.ts'
 import { onStopSignal } from '../../src/stop-signal.ts'
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -26,4 +27,16 @@ it('signals within a second are one, and after it one ends the process', () => {
     SIGNALS.map((name) => process.listenerCount(name)),
     [0, 0, 0],
   )
+})
+
+it('the time in which signals are one keeps no process from ending, and a command tells what it has done by then', () => {
+  mock.timers.reset()
+  const timeouts = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+  const before = timeouts()
+  let outcome = 'nothing'
+  const signal = interruption(() => outcome)
+  outcome = 'something'
+  process.emit('SIGTERM', 'SIGTERM')
+  assert.equal(timeouts(), before)
+  assert.equal(signal.reason.message, 'interrupted; something')
 })
