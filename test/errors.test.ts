@@ -8,7 +8,7 @@ it('an error is described in one line, with its cause unless it names that itsel
     [new Error('no backup', { cause }), 'no backup: the disk is full'],
     [new Error('the disk is full, they say', { cause }), 'the disk is full, they say'],
     [new TypeError(), 'TypeError'],
-    ['a text', 'a text'],
+    ['a text\nof lines', 'a text of lines'],
     // As Node reports that no address of a host can be reached.
     [
       new AggregateError([new Error('ECONNREFUSED ::1'), new Error('ECONNREFUSED 127.0.0.1')]),
