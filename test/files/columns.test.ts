@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { searchedWords } from '../../src/catalogue/search-words.js'
 import { parseColumns } from '../../src/files/column-names.ts'
 import { assertRead, assertRefused, readFile } from './read.ts'
 
@@ -160,6 +161,19 @@ describe('columns are told by their names', () => {
     const refused = await assertRefused(endless, /none that is known to be the author or the year/)
     assert.deepEqual(refused.preview, [['Title', 'Name', 'Date'], ...shown])
   })
+})
+
+it('a known name has one meaning, and no comma is missing where names go on in the next line', () => {
+  const source = readFileSync(join(import.meta.dirname, '../../src/files/column-names.ts'), 'utf8')
+  const kinds = new Map<string, string>()
+  for (const [, kind = '', , names = ''] of source.matchAll(/^ {4}(\w+):\s+([`'"])(.*?)\2,$/gms))
+    for (const name of names.split(/,\s+/)) {
+      const key = searchedWords(name).join('')
+      assert.ok(!name.includes('\n'), name)
+      assert.equal(kinds.get(key) ?? kind, kind, name)
+      kinds.set(key, kind)
+    }
+  assert.ok(kinds.size > 1000)
 })
 
 describe('a mapping of columns', () => {
