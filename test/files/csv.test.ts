@@ -105,6 +105,7 @@ describe('CSV is refused', () => {
   const header = 'title,author,year'
   for (const [what, text, reason] of [
     ['an empty file', '', 'the file is empty; it needs a first line with the column names'],
+    ['nothing but a delimiter', 'sep=;', 'the file is empty; it needs a first line with the column names'],
     ['an open quote', `${header}\nT,A,1\n"${'x'.repeat(2_200_000)}`, `line 3: ${TOO_LONG}`],
     ['a first line without an end', 'x'.repeat(2_200_000), `line 1: ${TOO_LONG}`],
     ['1001 fields', `${header}\nT,A,1${','.repeat(998)}\n`, `line 2: ${TOO_WIDE}`],
@@ -159,6 +160,11 @@ describe('quotation marks in columns that are not used', () => {
       report.preview.slice(1, 3).map(([notes]) => notes),
       ['"x" y', '"x'],
     )
+  })
+
+  it('are not counted twice in the length of a row', async () => {
+    const notes = `"${'x'.repeat(1_200_000)}" ${'y'.repeat(200_000)}`
+    await assertRead(`title,author,year,notes\nT,A,5,${notes}\n`, [bookOf(5)])
   })
 
   it('may stay open however much follows', async () => {
