@@ -67,6 +67,7 @@ const YEARS: readonly (readonly [what: string, year: number | undefined, texts: 
     '0000-00-00|[0000]|0001-01-01|0001-01-01T00:00:00Z|1/1/0001 12:00:00 AM|9999-12-31',
   ],
   ['another calendar', undefined, '1420 AH|1420 A.H.|1420 هـ|1420هـ|พ.ศ. 2542|พ.ศ.2542'],
+  ['a long text', 1999, `1999${'.'.repeat(996)}`],
   ['too long a text', undefined, `1999${'.'.repeat(997)}`],
 ]
 
