@@ -43,6 +43,7 @@ describe('DB_URL', () => {
     for (const text of [
       'sqlite:~reader/a',
       'sqlite:$HOME/a',
+      'sqlite:///~/a',
       'host=h sslrootcert=~/a',
       'host=h sslcert=a sslkey=~/a',
     ])
