@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../support/service.ts'
 
 const COMPOSE = findProgram('docker-compose')
 
-const SETTINGS = 'PASSWORD=p\nSECRET_TOKEN=s\n'
+const SETTINGS = 'PASSWORD=p\nSECRET_TOKEN=s\nHOST=127.0.0.1\nPORT=1\n'
 const OF_OTHERS = 'POSTGRES_PASSWORD=p\nSITE=books.example.org\n'
 
 describe('the files for Docker Compose', { skip: COMPOSE.missing }, () => {
@@ -29,17 +29,20 @@ describe('the files for Docker Compose', { skip: COMPOSE.missing }, () => {
     const [, lines = ''] =
       /^ {2}book-catalogue:\n(?: {4}.*\n)*? {4}environment:\n((?: {6}.*\n)+)/m.exec(text) ?? []
     return Object.fromEntries(
-      Array.from(lines.matchAll(/^ {6}(\w+): (.*)$/gm), ([, name, value]) => [name, value]),
+      Array.from(lines.matchAll(/^ {6}(\w+): "?(.*?)"?$/gm), ([, name, value]) => [name, value]),
     )
   }
 
   for (const [files, expected] of [
-    [['compose.yaml'], { engine: 'sqlite', path: '/data/books.db' }],
-    [['compose.yaml', 'compose.postgres.yaml', 'compose.caddy.yaml'], { engine: 'postgres' }],
+    [['compose.yaml'], { dbUrl: { engine: 'sqlite', path: '/data/books.db' }, trustProxy: false }],
+    [
+      ['compose.yaml', 'compose.postgres.yaml', 'compose.caddy.yaml'],
+      { dbUrl: { engine: 'postgres' }, trustProxy: ['uniquelocal'] },
+    ],
   ] as const) {
-    it(`${files.join(', ')}: starts the service with settings that it knows`, () => {
+    it(`${files.join(', ')}: starts the service with settings that it knows, where other containers reach it`, () => {
       const environment = environmentIn(merged(files))
-      assert.partialDeepStrictEqual(readConfig(environment).dbUrl, expected)
+      assert.partialDeepStrictEqual(readConfig(environment), { ...expected, host: '0.0.0.0', port: 8080 })
       const known: string[] = [...SETTING_NAMES, 'PGPASSWORD', 'POSTGRES_PASSWORD', 'SITE']
       const unknown = Object.keys(environment).filter((name) => !known.includes(name))
       assert.deepEqual(unknown, [])
