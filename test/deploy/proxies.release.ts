@@ -95,6 +95,14 @@ for (const [name, start] of Object.entries(PROXIES)) {
 
     it('keeps the contract', () => runSpec(url, { NODE_EXTRA_CA_CERTS: certificates.caFile }))
 
+    if (name === 'caddy')
+      it('closes idle connections before the service does', async () => {
+        const [, idle] = /keepalive (\d+)s/.exec(deployed('Caddyfile')) ?? []
+        const { headers } = await fetch(`${service.url}/healthz`)
+        const [, limit] = /timeout=(\d+)/.exec(headers.get('keep-alive') ?? '') ?? []
+        assert.ok(Number(idle) < Number(limit), `${idle} ${limit}`)
+      })
+
     it('takes a log-in of a page from its own origin only', async () => {
       const logIn = (origin: string) =>
         send('POST', '/token', JSON.stringify(ACCOUNT), { headers: { origin, host: new URL(url).host } })
