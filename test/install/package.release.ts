@@ -29,6 +29,14 @@ function install(project: string, ...what: string[]) {
 }
 
 describe('the package', () => {
+  it('is not made if the compiler refuses the code', () => {
+    const cwd = join(directory.path, 'refused')
+    mkdirSync(join(cwd, 'src'), { recursive: true })
+    writeFileSync(join(cwd, 'tsc'), '#!/bin/sh\nexit 2\n', { mode: 0o755 })
+    const env = { ...process.env, PATH: `${cwd}:${process.env.PATH}` }
+    assert.throws(() => run(process.execPath, [join(ROOT, 'package/build.js')], { cwd, env }), /: 2\n/)
+  })
+
   it('has what runs, and nothing else', (t) => {
     const files = run('tar', ['-tzf', archive]).trim().split('\n')
     const needed =
