@@ -343,15 +343,8 @@ id,title,author,year
     const csv = `id,title,author,year\r\n${rows.join('')}`
     assert.equal(contentOf('all.csv'), csv)
     assert.equal(contentOf('sheet.csv'), `\ufeffbook-catalogue ${csv.replaceAll('=1+1', "'=1+1")}`)
-    const names = [
-      ...Object.keys(FILES),
-      'all.csv',
-      'sheet.csv',
-      'copy.db',
-      'named.db',
-      'interrupted.db',
-      'verified.db',
-    ]
+    const made = 'all.csv sheet.csv copy.db named.db interrupted.db verified.db'.split(' ')
+    const names = [...Object.keys(FILES), ...made]
     const found = readdirSync(service.directory).filter((name) => !name.startsWith('books.db'))
     assert.deepEqual(found.toSorted(), names.toSorted())
     assert.deepEqual(await rowsBy('imported'), ['T 1', 'U 2'])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it, mock } from 'node:test'
 import { interruption } from '../../src/cli/command.ts'
 import { onStopSignal } from '../../src/stop-signal.ts'
+import { activeTimers } from '../support/active-timers.ts'
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
@@ -31,12 +32,11 @@ it('signals within a second are one, and after it one ends the process', () => {
 
 it('the time in which signals are one keeps no process from ending, and a command tells what it has done by then', () => {
   mock.timers.reset()
-  const timeouts = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
-  const before = timeouts()
+  const before = activeTimers()
   let outcome = 'nothing'
   const signal = interruption(() => outcome)
   outcome = 'something'
   process.emit('SIGTERM', 'SIGTERM')
-  assert.equal(timeouts(), before)
+  assert.equal(activeTimers(), before)
   assert.equal(signal.reason.message, 'interrupted; something')
 })

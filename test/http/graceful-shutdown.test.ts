@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { drainable } from '../../src/http/graceful-shutdown.ts'
+import { activeTimers } from '../support/active-timers.ts'
 import { head } from '../support/raw-socket.ts'
 
 it('a connection that the system has made, but the server has not accepted yet, is served before the end', async () => {
@@ -24,9 +25,8 @@ it('a connection that the system has made, but the server has not accepted yet, 
   })
   // They connect in the next tick, and Node accepts one in each turn.
   await Promise.all([new Promise(process.nextTick), nextTurn()])
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const before = timers()
+  const before = activeTimers()
   await drain()
-  assert.ok(timers() <= before, 'none keeps the program from ending')
+  assert.ok(activeTimers() <= before, 'none keeps the program from ending')
   for (const text of await Promise.all(responses)) assert.match(text, /served/)
 })

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from 'node:test'
 import type { Store } from '../../src/catalogue/store.ts'
+import { activeTimers } from '../support/active-timers.ts'
 import { until } from '../support/until.ts'
 
 /** Data of an engine, which has no books at first. */
@@ -15,8 +16,6 @@ export interface StoreInUse {
   reopen(): Promise<void>
 }
 
-const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-
 /** To be called in a `describe`: gives each test there an empty store of its own. */
 export function useStore(create: () => Promise<TestData>): StoreInUse {
   let data: TestData
@@ -24,12 +23,12 @@ export function useStore(create: () => Promise<TestData>): StoreInUse {
   let before: number
   beforeEach(async () => {
     data = await create()
-    before = timers()
+    before = activeTimers()
     store = await data.open()
   })
   afterEach(async () => {
     await store.close()
-    await until('no timer keeps a program from ending', () => timers() <= before)
+    await until('no timer keeps a program from ending', () => activeTimers() <= before)
     await data.remove()
   })
   return {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { failure } from '../../../src/http/envelope.ts'
 import { uploaded } from '../../../src/http/protocol/upload.ts'
+import { activeTimers } from '../../support/active-timers.ts'
 
 const LATE = failure.requestTimeout
 
@@ -99,10 +100,9 @@ describe('the least rate of an upload, 1 KiB per second, averaged over half a mi
   })
 
   it('leaves no timer behind if the sender has gone', async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-    const before = timers()
+    const before = activeTimers()
     const gone = () => ({ next: () => Promise.reject(new Error('aborted')) })
     await assert.rejects(read(gone)[Symbol.asyncIterator]().next(), failure.badRequest)
-    assert.ok(timers() <= before)
+    assert.ok(activeTimers() <= before)
   })
 })

@@ -14,6 +14,7 @@ import {
   SESSION_ATTRS,
   type SilentHosts,
 } from '../../../src/store/client-server/hosts.ts'
+import { activeTimers } from '../../support/active-timers.ts'
 
 /** What a host does: it takes connections, refuses them with an error, or never answers. */
 type Behaviour = 'writable' | 'read-only' | 'silent' | Error
@@ -33,8 +34,7 @@ async function connect(
   let tried = ''
   const open = new Set<string>()
   const shares: number[] = []
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const before = timers()
+  const before = activeTimers()
   const to = await connectToHost<string>(
     { hosts, sessionAttrs, loadBalanceHosts },
     time,
@@ -52,7 +52,7 @@ async function connect(
       return [host, behaviour === 'read-only']
     },
     (host) => assert.ok(open.delete(host)),
-  ).finally(() => assert.ok(timers() <= before, 'a timer would cut the connection'))
+  ).finally(() => assert.ok(activeTimers() <= before, 'a timer would cut the connection'))
   assert.deepEqual([...open], [to], 'the others are not closed')
   return { to, tried, shares }
 }

@@ -3,6 +3,7 @@ import { describe, it, mock } from 'node:test'
 import { StoreUnavailable } from '../../../src/catalogue/store.ts'
 import { type ImportTransaction, importIntoServer } from '../../../src/store/client-server/import.ts'
 import { type ServerEngine, serverStore } from '../../../src/store/client-server/store.ts'
+import { activeTimers } from '../../support/active-timers.ts'
 import { inGroups } from '../pages.ts'
 import {
   beginAll,
@@ -104,9 +105,8 @@ it('statistics that wait for a connection after an import do not outlive their s
 
 it('a store that is closed leaves no timer, which would keep a program from ending', async () => {
   mock.timers.reset()
-  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  const before = timers()
+  const before = activeTimers()
   const engine = { keyIndex: () => INDEX } as unknown as ServerEngine<FakeConnection>
   await serverStore(newPool(1), engine, false).close()
-  assert.ok(timers() <= before)
+  assert.ok(activeTimers() <= before)
 })

@@ -4,6 +4,7 @@ import type { Store } from '../../../src/catalogue/store.ts'
 import type { Databases, Row, ServerEngine } from '../../support/database-server.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
+import { until } from '../../support/until.ts'
 import { openPatiently, TIMEOUT } from '../new-database.ts'
 
 /** Describes what is the same on both servers. */
@@ -69,6 +70,20 @@ export const WAITING = {
   // The server does not tell apart waiting for a row from reading it.
   mysql: `SELECT 1 FROM information_schema.processlist
     WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE'`,
+}
+
+/** Finds the statements that wait until others no longer use a table. */
+export const WAITING_FOR_TABLE = {
+  postgres: WAITING.postgres,
+  mysql: `SELECT 1 FROM information_schema.processlist
+    WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'`,
+}
+
+/** Returns once a statement has waited for a table and has given up, so that others can go on. */
+export async function untilGivenUp(engine: ServerEngine, query: PreparedDatabase['query']): Promise<void> {
+  const isWaiting = async () => (await query(WAITING_FOR_TABLE[engine])).length > 0
+  await until('it waits for the table', isWaiting)
+  await until('it makes room for others', async () => !(await isWaiting()))
 }
 
 /** @returns what the refusal says. */

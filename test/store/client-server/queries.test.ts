@@ -7,16 +7,9 @@ import { openSession, until } from '../../faults/engine-servers.ts'
 import { EARLIER_WORDS, earlierTable, indexEarlierWords } from '../earlier-schemas.ts'
 import { booksOf, inGroups } from '../pages.ts'
 import { assertComplete, insert, PLENTY, TITLES } from './plain-search.ts'
-import { onServers, prepareDatabase, WAITING } from './prepared-database.ts'
+import { onServers, prepareDatabase, WAITING, WAITING_FOR_TABLE } from './prepared-database.ts'
 
 const BY_TITLE = [{ name: 'title', descending: false }, ...BY_ID] as const
-
-/** Finds the statements that wait until others no longer use a table. */
-const WAITING_FOR_TABLE = {
-  postgres: WAITING.postgres,
-  mysql: `SELECT 1 FROM information_schema.processlist
-    WHERE db = DATABASE() AND state = 'Waiting for table metadata lock'`,
-}
 
 /** Each makes a session give up after a while. An upgrade with the limits of other statements would wait for longer. */
 const PATIENCE = { postgres: "SET lock_timeout = '30s'", mysql: 'SET lock_wait_timeout = 30' }

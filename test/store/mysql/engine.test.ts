@@ -6,9 +6,9 @@ import { isReadOnly, MysqlDriver } from '../../../src/store/mysql/driver.ts'
 import { WORDS } from '../../../src/store/mysql/search-index.ts'
 import { parseMysqlUrl } from '../../../src/store/mysql/url.ts'
 import { conditionOf } from '../../../src/store/query/dialect.ts'
-import { openSession, until } from '../../faults/engine-servers.ts'
+import { openSession } from '../../faults/engine-servers.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { prepareDatabase } from '../client-server/prepared-database.ts'
+import { prepareDatabase, untilGivenUp } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
 import { openNewDatabase } from '../new-database.ts'
 import { inGroups, plain } from '../pages.ts'
@@ -17,9 +17,6 @@ const BOOK = { title: 'T', author: 'A', year: 1 }
 
 /** How often the store tries what the server rolls back: once with the requests that came together, then alone. */
 const ATTEMPTS = 6
-
-const WAITING_FOR_TABLE = `SELECT 1 FROM information_schema.processlist
-  WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock'`
 
 /** So many books that the server would rather read all words than look them up. */
 const MANY = 3000
@@ -115,9 +112,7 @@ describe('MariaDB', { skip: engineMissing('mysql') }, () => {
     await session.run('BEGIN')
     await session.run('SELECT id FROM books')
     const opening = open(4, 60_000)
-    const isWaiting = async () => (await query(WAITING_FOR_TABLE)).length > 0
-    await until('it waits for the lock of the table', isWaiting)
-    await until('it makes room for others', async () => !(await isWaiting()))
+    await untilGivenUp('mysql', query)
     await session.run('COMMIT')
     const store = await opening
     await run(`CREATE TRIGGER settings BEFORE INSERT ON books FOR EACH ROW

@@ -8,7 +8,7 @@ import { parsePostgresUrl } from '../../../src/store/postgres/url.ts'
 import { openSession, until } from '../../faults/engine-servers.ts'
 import { nameIn } from '../../support/database-url.ts'
 import { engineMissing, useDatabases } from '../../support/engines.ts'
-import { type PreparedDatabase, prepareDatabase, WAITING } from '../client-server/prepared-database.ts'
+import { type PreparedDatabase, prepareDatabase, untilGivenUp } from '../client-server/prepared-database.ts'
 import { storeContract } from '../contract.ts'
 import { openNewDatabase } from '../new-database.ts'
 import { inGroups, listAll } from '../pages.ts'
@@ -74,9 +74,7 @@ describe('PostgreSQL', { skip: engineMissing('postgres') }, () => {
     await using session = await openSession(url)
     await session.run("BEGIN; INSERT INTO books (title, author, year) VALUES ('', '', 0)")
     const opening = open()
-    const isWaiting = async () => (await query(WAITING.postgres)).length > 0
-    await until('it waits for the lock', isWaiting)
-    await until('it makes room for others', async () => !(await isWaiting()))
+    await untilGivenUp('postgres', query)
     await session.run('COMMIT')
     await opening
   })
